@@ -22,7 +22,7 @@ from mockserver.dialects.openai.errors import error_table
 from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.replies import Segment
 from mockserver.dialects.openai.streams import at_step, template
-from mockserver.dialects.openai.variant import CHAT, SLOT, per_minute, variant
+from mockserver.dialects.openai.variant import CHAT, SLOT, body_reply, per_minute, variant
 from mockserver.dialects.openai.variant_answers import write_checked
 from mockserver.pipeline import answer
 from mockserver.routes import Routes
@@ -60,8 +60,11 @@ OAK = variant(
     listing=list,
     embeddings={"oak-embed": 8},
     quotas={"free": per_minute(30, 600)},
-    limit_headers=lambda state, now: {f"Left-{state.limit.measure}": state.remaining, "until": state.full_at(now)},
+    limit_headers=lambda state, now: {f"Left-{state.limit.measure}": state.remaining, "first": state.limit.amount},
     headers=lambda call, scope: {"x-oak": scope.edition},
+    operations=(
+        Operation("account", "GET", ("/v1/account",), handler=lambda call, scope: body_reply({"credits": 12})),
+    ),
     answer_headers=lambda rendering: {"x-tokens": rendering.generation.usage.completion_tokens},
     latency="prefill=20ms, rate=100 tok/s",
     finish_reason=lambda choice: "end" if choice.finish_reason == "stop" else choice.finish_reason,
@@ -139,6 +142,7 @@ def test_models_and_errors_are_told_in_the_vendors_words() -> None:
     rows = b'[{"id":"oak-1","window":1000},{"id":"oak-embed","window":131072}]'
     assert ask("oak", path="/v1/models").body == rows
     assert ask("yew", path="/v1/models").json()["object"] == "list"
+    assert ask("oak", path="/v1/account").json() == {"credits": 12}
     assert ask("oak", path="/v1/models/oak-1").json() == {"id": "oak-1", "window": 1000}
     unknown = ask("oak", path="/v1/models/elm-1")
     assert (unknown.status, unknown.json()["says"]) == (400, "There is no elm-1.")
@@ -246,7 +250,7 @@ def test_a_vendor_can_embed() -> None:
 
 
 def test_headers_tell_of_limits_and_answers() -> None:
-    fresh = {"x-oak": "documented", "left-requests": "29", "left-tokens": "600"}
+    fresh = {"x-oak": "documented", "left-requests": "29", "first": "30", "left-tokens": "600"}
     told = ask("oak", {**CHATTED, "max_tokens": 3})
     assert {**fresh, "x-tokens": "3"}.items() <= dict(told.headers).items()
     over = dict(ask("oak", CHATTED, headers={"x-mockserver-fault": "rate_limit"}).headers)
@@ -364,6 +368,14 @@ def test_what_a_dialect_raises_is_told_with_its_line(monkeypatch: pytest.MonkeyP
         ({"usage": "first"}, "usage is 'first', not one of 'own', 'last', 'each'"),
         ({"around": lambda rendering: None}, "what around gives is None, not a mapping"),
         ({"counts": lambda rendering: 1 / 0}, "division by zero"),
+        ({"answer_headers": lambda rendering: ()}, "headers are a mapping of names to values, not ()"),
+        (
+            {"quotas": {"a": per_minute(1, 1)}, "limit_headers": lambda state, now: None},
+            "headers are a mapping of names",
+        ),
+        ({"listing": lambda rows: object}, "Type is not JSON serializable: type"),
+        ({"adapt": lambda body, request: None}, "adapt must give a GenerationRequest or a Refusal, not None"),
+        ({"translate": lambda body: None}, "translate must give the body in OpenAI's words, not None"),
         (
             {"thoughts": "mind", "segments": lambda rendering, choice: (Segment({"say": SLOT}, choice.texts),)},
             "no SLOT",
@@ -391,7 +403,7 @@ def test_what_a_variant_is_made_of_is_looked_at_as_well(given: dict[str, Any], t
 
 
 def test_a_vendor_who_differs_in_nothing_is_whole() -> None:
-    fir = variant("fir", title="Fir", models=(Model("fir-1"),))
+    fir = variant("fir", title="Fir", models=(Model("fir-1"),), quotas={})
     assert [*defects_of(fir)] == []
     told = fir.stream_error(
         500, fir.error("observed", FailureKind.SERVER_ERROR).body(Refusal(FailureKind.SERVER_ERROR), "No.")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, get_type_hints
 import orjson
 
 from mockserver.core.calls import Call, Headers
-from mockserver.core.dialects import Clients, Dialect, Model, Preset, RequestScope, Schemas
+from mockserver.core.dialects import Clients, Dialect, Model, Operation, Preset, RequestScope, Schemas
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import (
     Choice,
@@ -54,8 +54,8 @@ from mockserver.dialects.openai.variant_answers import CHAT, COMPLETION, OF_ANSW
 
 __all__ = [
     "CHAT", "COMPLETION", "SLOT", "Allowance", "Body", "Call", "Choice", "FailureKind", "GenerationRequest", "Limit",
-    "LimitState", "Members", "Model", "QuotaPolicy", "Refusal", "Rendering", "RequestScope", "Segment", "alphanumerics",
-    "body_reply", "hex_digits", "model_row", "per_minute", "pydantic_words", "uuid4_text", "variant",
+    "LimitState", "Members", "Model", "Operation", "QuotaPolicy", "Refusal", "Rendering", "RequestScope", "Segment",
+    "alphanumerics", "body_reply", "hex_digits", "model_row", "per_minute", "pydantic_words", "uuid4_text", "variant",
 ]  # fmt: skip
 
 # A schema, the name that OpenAI has for a field, or None for one that there is not.
@@ -87,6 +87,7 @@ def variant(
     chats: Flavour = CHAT,
     completions: Flavour | None = COMPLETION,
     embeddings: Mapping[str, int] = MappingProxyType({}),
+    operations: Sequence[Operation] = (),
     **members: Any,
 ) -> Dialect:
     """A dialect that differs from OpenAI's in these parts. Before it is given back, it is tried.
@@ -106,7 +107,7 @@ def variant(
     - `latency`: how fast its engine is, in the notation of users.
     - `finish_reason`: the word for why a choice has ended.
     - `chats`, `completions`: how answers are written; None for a vendor without completions. `embeddings`: the models
-      that embed, each with the length of its vectors.
+      that embed, each with the length of its vectors. `operations`: further ones.
     - `members`: further members of `Dialect`; or of `Flavour`, for chats, and for completions too if they are about the
       answer rather than its choices. What `around`, `opening_around`, `closing_around`, `counts` and `choice_members`
       give is added to the usual.
@@ -116,7 +117,7 @@ def variant(
     given, hints = dict(locals()), get_type_hints(variant)
     del given["members"]
     known = {**get_type_hints(Flavour), **get_type_hints(Dialect), **hints}
-    possible = known.keys() - {"contract", "operations", "error_schema", "members", "return"}
+    possible = known.keys() - {"contract", "error_schema", "members", "return"}
     faults = [unknown_name("part of a variant", each, sorted(possible)) for each in members.keys() - possible]
     given |= {each: value for each, value in members.items() if each in possible}
     faults += [fault for each, value in given.items() for fault in mismatches(value, known[each], each)]
@@ -132,28 +133,26 @@ def variant(
     own["headers"] = lambda rendering, around: (*chats.headers(rendering, around), *_raw(answer_headers(rendering)))
     if own.get("thoughts", chats.thoughts):
         reading = reading._replace(shows_thoughts=True)
-    operations = [
-        CHAT_COMPLETIONS._replace(read=reading.by(read_chat, _CHATS), write=writer(chats, own, finish_reason))
-    ]
+    served = [CHAT_COMPLETIONS._replace(read=reading.by(read_chat, _CHATS), write=writer(chats, own, finish_reason))]
     if completions is not None:
         shared = {each: own[each] for each in OF_ANSWERS if each in own}
         written = writer(completions, shared, finish_reason)
-        operations.append(COMPLETIONS._replace(read=reading.by(read_completion, _COMPLETIONS), write=written))
+        served.append(COMPLETIONS._replace(read=reading.by(read_completion, _COMPLETIONS), write=written))
     if embeddings:
         families = {each: UNKNOWN._replace(dimensions=length) for each, length in embeddings.items()}
         other = next(iter(families.values()))
         embed = reading.by(read_embedding, _EMBEDDINGS, lambda model: families.get(model, other))
-        operations.append(EMBEDDINGS._replace(read=embed))
-    asked = len(operations)
+        served.append(EMBEDDINGS._replace(read=embed))
+    asked = len(served)
     of_models: dict[str, Any] = {"row": row, "dump": chats.dump}
     listed_schemas = LIST_MODELS.schemas if listing is listed else Schemas()
-    operations += [
+    served += [
         LIST_MODELS._replace(handler=partial(list_models, **of_models, listing=listing), schemas=listed_schemas),
         GET_MODEL._replace(handler=partial(get_model, **of_models)),
     ]
-    operations = [each._replace(paths=(prefix + each.paths[0].removeprefix("/v1"),)) for each in operations]
+    served = [each._replace(paths=(prefix + each.paths[0].removeprefix("/v1"),)) for each in served]
     policy = QuotaPolicy(quotas) if isinstance(quotas, Mapping) else quotas
-    limited = frozenset(each.paths[0] for each in operations[:asked])
+    limited = frozenset(each.paths[0] for each in served[:asked])
     variable = name.upper().replace("-", "_")
     usual = {
         "credentials": bearer,
@@ -166,7 +165,7 @@ def variant(
         name=name,
         title=title,
         hosts=tuple(hosts),
-        operations=tuple(operations),
+        operations=(*served, *operations),
         errors={"documented": table, "observed": table},
         contract={"documented": contract, "observed": contract},
         models=tuple(models),
@@ -179,7 +178,7 @@ def variant(
         **{**usual, **members},
     )
     reading.try_values()
-    _try(dialect)
+    _try(dialect._replace(operations=tuple(served)))
     return dialect
 
 
@@ -237,7 +236,10 @@ class _Reading(NamedTuple):
         request = request._replace(sampling=request.sampling._replace(**sampled)) if sampled else request
         if self.shows_thoughts and request.effort not in (None, "none"):
             request = request._replace(output=request.output._replace(reasoning=True))
-        return request if self.adapt is None else self.adapt(body, request)
+        adapted = request if self.adapt is None else self.adapt(body, request)
+        if not isinstance(adapted, GenerationRequest | Refusal):
+            raise TypeError(f"adapt must give a GenerationRequest or a Refusal, not {adapted!r:.80}")
+        return adapted
 
     def try_values(self) -> None:
         """Raise ValueError for a value of a field which the vendor accepts and nobody puts into OpenAI's words."""
@@ -306,6 +308,8 @@ def _open(schema: Any) -> Any:
 
 
 def _raw(headers: HeaderValues) -> RawHeaders:
+    if not isinstance(headers, Mapping):
+        raise TypeError(f"headers are a mapping of names to values, not {headers!r:.80}")
     return tuple((name.lower().encode(), str(value).encode("latin-1", "replace")) for name, value in headers.items())
 
 
@@ -318,14 +322,18 @@ def _limits(
     often."""
     states = scope.limit_states
     if not states and policy is not None and scope.refused in (None, FailureKind.RATE_LIMIT):
-        allowance = next(iter(policy.tiers.values()))
+        allowance = next(iter(policy.tiers.values()), Allowance())
         states = tuple(
             LimitState(limit, spent=limit.amount if scope.refused else limit.measure == "requests")
             for limit in allowance.limits
         )
     if limit_headers is None:
         return limits_left(states)
-    return _raw({name: value for state in states for name, value in limit_headers(state, scope.now).items()})
+    told: dict[bytes, bytes] = {}
+    for state in states:
+        # Of several limits with the same headers, the first counts.
+        told = {**dict(_raw(limit_headers(state, scope.now))), **told}
+    return tuple(told.items())
 
 
 # --- trial -------------------------------------------------------------------------------------------------------
@@ -346,13 +354,14 @@ _TRIALS: Mapping[str, tuple[Body, Sequence[tuple[Choice, Usage]]]] = {
 def _try(dialect: Dialect) -> None:
     """Have a text and a call be written, plain and streamed, so that what functions of the author's raise is known
     before a server runs."""
-    scope = RequestScope("observed", 0.0, 0, models=dialect.models)
     model = dialect.models[0].id if dialect.models else "m"
+    scope = RequestScope("observed", 0.0, 0, models=dialect.models, variables={"id": model})
     for operation in dialect.operations:
         asked, answers = _TRIALS.get(operation.name, ({}, ()))
-        call = Call("POST", operation.paths[0], Headers(()), orjson.dumps({"model": model, **asked}), "", 0.0)
-        request = operation.read(call, scope)
-        if isinstance(request, Refusal):
+        call = Call(operation.method, operation.paths[0], Headers(()), orjson.dumps({"model": model, **asked}), "", 0.0)
+        dialect.headers(call, scope)
+        request = operation.handler(call, scope) if operation.handler else operation.read(call, scope)
+        if not isinstance(request, GenerationRequest):
             continue
         for (choice, usage), streams in product(answers, (False, True)):
             output = Output(streams, include_usage=True, logprobs=0)
