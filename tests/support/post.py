@@ -19,6 +19,7 @@ FAILURE = "http://127.0.0.1:9/failure"
 CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
 LLM = "/v2/publish/api/llm"
 WELL, BROKEN = WebhookResult(200, ((b"content-type", b"text/plain"),), b"fine"), WebhookResult(500, (), b"broken")
+_ROUTES = Routes({"upstash": load_dialect("upstash")}, QUIET)
 
 
 class Post:
@@ -36,7 +37,7 @@ class Post:
         sent = {"authorization": "Bearer token", "content-type": "application/json", "x-mockserver-edition": edition}
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}
         target, _, query = path.partition("?")
-        route = Routes({"upstash": load_dialect("upstash")}, QUIET).find(method, f"/upstash{target}")
+        route = _ROUTES.find(method, f"/upstash{target}")
         assert route is not None
         raw = Headers((name.encode(), value.encode()) for name, value in sent.items() if value)
         context = make_context(Call(method, route.path, raw, payload, query, self.now), route, QUIET)
