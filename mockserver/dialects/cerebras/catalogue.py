@@ -191,10 +191,10 @@ def _get(own: _Form, call: Call, scope: RequestScope) -> Reply | Refusal:
     found = find_model(scope.variables["id"], scope)
     if isinstance(found, Refusal):
         return found
-    # No list has a model that was made up for a request.
-    listed = found in scope.models
-    form = _FORMS.get(call.query_value("format"), own)
-    return body_reply(form(found)) if listed else Refusal(FailureKind.UNKNOWN_MODEL)
+    if found not in scope.models:
+        # It was made up for this request.
+        return Refusal(FailureKind.UNKNOWN_MODEL)
+    return body_reply(_FORMS.get(call.query_value("format"), own)(found))
 
 
 # The operations by their names.
