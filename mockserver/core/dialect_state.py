@@ -1,12 +1,13 @@
 """What a dialect keeps in a namespace: the history of its responses, and the webhooks that it still has to send.
 
 A dialect may have a history, for operations that tell of earlier responses: the vendor's own metrics, stored answers.
-It is told of every response that begins, in the server's thread; the dialect's operations read it. A response may carry
-`orders` that change it, functions to be called then.
+It is told of every response that begins, in the server's thread; the dialect's operations read it.
 
-With a webhook queue, `orders` are values of the dialect's own: messages and callbacks to deliver. The queue takes them
-and decides which requests are due and what follows from their results. It never waits and never sends anything: a
-sender (in `server`) makes the requests that it hands out. Times are Unix seconds.
+A webhook queue has messages and callbacks to deliver, and decides which requests are due and what follows from their
+results. It never waits and never sends anything: a sender (in `server`) makes the requests that it hands out. Times are
+Unix seconds.
+
+A response may carry `orders` that change either, functions that are called when it begins.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -96,9 +97,6 @@ class WebhookResult(NamedTuple):
 
 class WebhookQueue(Protocol):
     """What a dialect still has to send in a namespace. It is used by one thread; answers may read it from any."""
-
-    def take(self, order: object, now: float) -> None:
-        """Carry out what an answer has ordered."""
 
     def due(self, now: float, real: float, most: int) -> Sequence[WebhookRequest]:
         """The requests to begin now, `most` at most. Each is handed out once, and its result is reported later.

@@ -9,6 +9,7 @@ import asyncio
 import time
 from contextlib import suppress
 from functools import partial
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from starlette.applications import Starlette
@@ -39,8 +40,8 @@ class WebhookSender:
         self.application = application
         self._dispatchers: dict[tuple[str, str], _Dispatcher] = {}
 
-    def take(self, namespace: Namespace, dialect: Dialect, orders: tuple[object, ...]) -> None:
-        """Give orders to the webhook queue of a dialect, and begin what is due."""
+    def take(self, namespace: Namespace, dialect: Dialect, orders: tuple[Any, ...]) -> None:
+        """Carry out orders that change the webhook queue of a dialect, and begin what is due."""
         webhooks = namespace.deliveries.webhooks(dialect)
         assert webhooks is not None, "only dialects with a webhook queue give orders"
         clock, key = self.app_state.clocks.of(namespace), (namespace.name, dialect.name)
@@ -50,7 +51,7 @@ class WebhookSender:
             dispatcher = self._dispatchers[key] = _Dispatcher(self, namespace, dialect, webhooks, clock)
             namespace.deliveries.on_reset(partial(self._close, key))
         for order in orders:
-            webhooks.take(order, dispatcher.now)
+            order()
         dispatcher.go_on()
 
     def _close(self, key: tuple[str, str]) -> None:
@@ -76,11 +77,6 @@ class _Dispatcher:
         self._under_way: set[asyncio.Task[None]] = set()
         self._deadlines: dict[asyncio.Timeout, float] = {}
         self._is_open = True
-
-    @property
-    def now(self) -> float:
-        """The present of the namespace, in Unix seconds."""
-        return self.clock.now() + self._epoch
 
     def go_on(self) -> None:
         """Begin what is due, and set the alarm for what comes next."""

@@ -22,7 +22,6 @@ from mockserver.dialects.upstash.attempts import (
     wanted_wait,
 )
 from mockserver.dialects.upstash.dialect import CURRENT_SIGNING_KEY, NEXT_SIGNING_KEY
-from mockserver.dialects.upstash.values import Cancel
 from mockserver.routes import Routes
 from tests.support.asking import QUIET
 from tests.support.post import BROKEN, CALLBACK, CHAT, FAILURE, LLM, START, WELL, Post, headers_of
@@ -1003,7 +1002,7 @@ def test_what_is_cancelled_leaves_nothing_behind(post: Post, monkeypatch: pytest
     monkeypatch.setattr("mockserver.dialects.upstash.message_store._MOST_STALE", 10)
     for _ in range(30):
         id = post.publish("/v2/publish/http://127.0.0.1:9/", b"", upstash_delay="1d")
-        post.store.take(Cancel((id,)), post.now)
+        post.store.cancel((id,), post.now)
     assert len(post.store._waiting) < 15
 
 

@@ -9,6 +9,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterator
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -472,10 +473,6 @@ class Hooks:
         self.waiting: list[WebhookRequest] = []
         self.done_with: list[tuple[str, int | None]] = []
 
-    def take(self, order: object, now: float) -> None:
-        assert isinstance(order, WebhookRequest)
-        self.waiting.append(order)
-
     def due(self, now: float, real: float, most: int) -> list[WebhookRequest]:
         due, self.waiting = self.waiting[:most], self.waiting[most:]
         return due
@@ -492,7 +489,8 @@ class Hooks:
 def test_a_dialect_of_ones_own_can_send_requests_too(app: Application) -> None:
     def order(call: Call, scope: RequestScope) -> Reply:
         task = WebhookRequest("job-1", "GET", "/said", ((b"x-to", app.url.encode()),))
-        return Reply(202, (), (), orders=(task,))
+        assert isinstance(scope.webhooks, Hooks)
+        return Reply(202, (), (), orders=(partial(scope.webhooks.waiting.append, task),))
 
     def say(call: Call, scope: RequestScope) -> Reply:
         return Reply(200, (), (FrameBatch((b"It rains.",), (0,), (0,)),))

@@ -6,7 +6,7 @@ once. Those take no filter that they do not know: one that is misspelt would let
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
@@ -21,15 +21,10 @@ from mockserver.dialects.upstash.message_store import Queue, owner_of, store_of
 from mockserver.dialects.upstash.publishing import checked_name, read_options
 from mockserver.dialects.upstash.values import (
     CALLER_IP,
-    Cancel,
     DeadLetter,
-    DropDeadLetters,
     LogEvent,
-    Publish,
+    Order,
     QueuedMessage,
-    RemoveQueue,
-    RotateKeys,
-    SetQueue,
     dead_view,
     empty_reply,
     event_view,
@@ -88,23 +83,23 @@ def get_message(call: Call, scope: RequestScope) -> Reply:
 
 def cancel_message(call: Call, scope: RequestScope) -> Reply:
     """Cancel a message that is not delivered yet."""
-    id = scope.variables["messageId"]
-    if store_of(scope).pending(owner_of(call), id) is None:
+    id, store = scope.variables["messageId"], store_of(scope)
+    if store.pending(owner_of(call), id) is None:
         raise refused(f"message {id} not found", 404)
-    return json_reply({"cancelled": 1}, 202, orders=(Cancel((id,)),))
+    return json_reply({"cancelled": 1}, 202, partial(store.cancel, (id,), call.received_at))
 
 
 def cancel_messages(call: Call, scope: RequestScope) -> Reply:
     """Cancel the messages that are named, or the first that pass the filters, or of all."""
     query = _query(call, _OF_MESSAGES, "messageIds")
-    named = "messageIds" in query
+    named, store = "messageIds" in query, store_of(scope)
     found = [
         message
-        for message in store_of(scope).messages(owner_of(call))
+        for message in store.messages(owner_of(call))
         if (message.id in query["messageIds"] if named else _fits(message, message.created, query))
     ]
     ids = tuple(message.id for message in found[: _number(query, "count", len(found) if named else _MOST)])
-    return json_reply({"cancelled": len(ids)}, 202, orders=(Cancel(ids),))
+    return json_reply({"cancelled": len(ids)}, 202, partial(store.cancel, ids, call.received_at))
 
 
 def list_events(call: Call, scope: RequestScope) -> Reply:
@@ -137,28 +132,28 @@ def get_dead(call: Call, scope: RequestScope) -> Reply:
 
 def delete_dead(call: Call, scope: RequestScope) -> Reply:
     """Remove a dead letter."""
-    return empty_reply(DropDeadLetters((_dead_letter(call, scope).id,)))
+    return empty_reply(partial(store_of(scope).drop_dead_letters, (_dead_letter(call, scope).id,)))
 
 
 def delete_dead_letters(call: Call, scope: RequestScope) -> Reply:
     """Remove the dead letters that are named, or the first that pass the filters, or of all."""
     dead, following = _chosen_dead(call, scope)
     ids = tuple(each.id for each in dead)
-    return json_reply({**_cursor(following), "deleted": len(ids)}, orders=(DropDeadLetters(ids),))
+    answer = {**_cursor(following), "deleted": len(ids)}
+    return json_reply(answer, 200, partial(store_of(scope).drop_dead_letters, ids))
 
 
 def retry_dead(call: Call, scope: RequestScope) -> Reply:
     """Publish a dead letter again, with the options of this request over its own."""
-    orders = _again(call, scope, [_dead_letter(call, scope)])
-    return json_reply({"messageId": orders[0][0].message.id}, 201, tuple(chain.from_iterable(orders)))
+    (id,), orders = _again(call, scope, [_dead_letter(call, scope)])
+    return json_reply({"messageId": id}, 201, *orders)
 
 
 def retry_dead_letters(call: Call, scope: RequestScope) -> Reply:
     """Publish again the dead letters that are named, or the first that pass the filters, or of all."""
     dead, following = _chosen_dead(call, scope)
-    orders = _again(call, scope, dead)
-    answers = [{"messageId": publish.message.id} for publish, _ in orders]
-    return json_reply({**_cursor(following), "responses": answers}, 201, tuple(chain.from_iterable(orders)))
+    ids, orders = _again(call, scope, dead)
+    return json_reply({**_cursor(following), "responses": [{"messageId": id} for id in ids]}, 201, *orders)
 
 
 def _dead_letter(call: Call, scope: RequestScope) -> DeadLetter:
@@ -191,21 +186,24 @@ def _dead(call: Call, scope: RequestScope, query: Query) -> list[DeadLetter]:
     ]
 
 
-def _again(call: Call, scope: RequestScope, dead: Sequence[DeadLetter]) -> list[tuple[Publish, DropDeadLetters]]:
-    """The orders that publish dead letters again: "a new message with the same body and headers is created"."""
-    fields, orders = by_name(call.headers.raw), []
+def _again(call: Call, scope: RequestScope, dead: Sequence[DeadLetter]) -> tuple[list[str], list[Order]]:
+    """The ids of dead letters that are published again, and what does so: "a new message with the same body and headers
+    is created"."""
+    fields, store, now = by_name(call.headers.raw), store_of(scope), call.received_at
+    ids, orders = list[str](), list[Order]()
     for each in dead:
-        message, now = each.message, call.received_at
+        message = each.message
         options = read_options(fields, message.options)
         identity = derive(scope.identity, "again", each.id)
         again = message._replace(
-            id=f"msg_{digits(63, identity, store_of(scope).copies(identity))}",
+            id=f"msg_{digits(63, identity, store.copies(identity))}",
             options=options,
             created=now,
             due=now + options.delay,
         )
-        orders.append((Publish(again, identity), DropDeadLetters((each.id,))))
-    return orders
+        ids.append(again.id)
+        orders.append(partial(store.publish, again, identity, None, now))
+    return ids, [*orders, partial(store.drop_dead_letters, [each.id for each in dead])]
 
 
 # --- queues and keys ----------------------------------------------------------------------------------------------
@@ -247,22 +245,21 @@ def set_queue(call: Call, scope: RequestScope) -> Reply:
         raise QuotaExceededError("maxParallelism", _FREE_PARALLEL)
     if paused is not None and not isinstance(paused, bool):
         raise refused("invalid paused: it must be true or false")
-    return empty_reply(SetQueue(owner_of(call), name, parallelism, paused))
+    return empty_reply(partial(store_of(scope).set_queue, owner_of(call), name, call.received_at, parallelism, paused))
 
 
 def remove_queue(call: Call, scope: RequestScope) -> Reply:
     """Remove a queue with the messages that wait in it."""
-    return empty_reply(RemoveQueue(owner_of(call), scope.variables["queueName"]))
+    return empty_reply(partial(store_of(scope).remove_queue, owner_of(call), scope.variables["queueName"]))
 
 
-def pause_queue(call: Call, scope: RequestScope) -> Reply:
-    """Deliver no more messages of a queue."""
-    return empty_reply(SetQueue(owner_of(call), checked_name(scope.variables["queueName"]), paused=True))
+def _set_paused(paused: bool, call: Call, scope: RequestScope) -> Reply:
+    """Deliver no more messages of a queue, or deliver them again."""
+    name = checked_name(scope.variables["queueName"])
+    return empty_reply(partial(store_of(scope).set_queue, owner_of(call), name, call.received_at, paused=paused))
 
 
-def resume_queue(call: Call, scope: RequestScope) -> Reply:
-    """Deliver its messages again."""
-    return empty_reply(SetQueue(owner_of(call), checked_name(scope.variables["queueName"]), paused=False))
+pause_queue, resume_queue = partial(_set_paused, True), partial(_set_paused, False)
 
 
 def get_keys(call: Call, scope: RequestScope) -> Reply:
@@ -276,7 +273,7 @@ def rotate_keys(call: Call, scope: RequestScope) -> Reply:
     store = store_of(scope)
     _, current = store.signing_keys
     following = signing_key(store.rotations + 2)
-    return json_reply({"current": current, "next": following}, orders=(RotateKeys(),))
+    return json_reply({"current": current, "next": following}, 200, store.rotate_keys)
 
 
 # --- filters and pages -------------------------------------------------------------------------------------------

@@ -1,12 +1,13 @@
 """The message store of a namespace: what has become of every message, and what has to be sent next.
 
-It is QStash's webhook queue: answers order changes (`values`), and a sender makes the requests that are due. An attempt
+It is QStash's webhook queue: answers order changes of it, and a sender makes the requests that are due. An attempt
 that fails is repeated later, or the message goes to the dead letter queue. Every attempt of a message with a callback
 makes a message of its own, whose outcome nobody is told. Messages and queues belong to their publisher, the bearer of a
 token, and are shown to nobody else.
 """
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Any
@@ -25,15 +26,9 @@ from mockserver.dialects.upstash.attempts import (
 )
 from mockserver.dialects.upstash.errors import token
 from mockserver.dialects.upstash.values import (
-    Cancel,
     DeadLetter,
-    DropDeadLetters,
     LogEvent,
-    Publish,
     QueuedMessage,
-    RemoveQueue,
-    RotateKeys,
-    SetQueue,
     size_of,
     size_with_outcome,
 )
@@ -192,38 +187,49 @@ class MessageStore:
         """The current signing key and the next one."""
         return signing_key(self.rotations), signing_key(self.rotations + 1)
 
-    # --- what the sender does -----------------------------------------------------------------------------------
+    # --- what answers order --------------------------------------------------------------------------------------
 
-    def take(self, order: object, now: float) -> None:
-        """Carry out what an answer has ordered."""
-        match order:
-            case Publish(message, identity, key):
-                _remember(self._copies, identity, self.copies(identity) + 1)
-                if key is not None:
-                    _remember(self._keys, key, (message.id, now + _REMEMBERED))
-                self._add(message, None, now)
-            case Cancel(ids):
-                for id in ids:
-                    entry = self._entries.get(id)
-                    if entry is not None:
-                        self._note("CANCEL_REQUESTED", entry, now)
-                        self._note("CANCELED", entry, now)
-                        self._remove(entry)
-            case DropDeadLetters(ids):
-                for id in ids:
-                    self._dead.remove(id)
-            case SetQueue(owner, name, parallelism, paused):
-                queue = self._made_queue(owner, name, now)
-                queue.updated = now
-                queue.parallelism = queue.parallelism if parallelism is None else parallelism
-                queue.paused = queue.paused if paused is None else paused
-                self._let_in(queue)
-            case RemoveQueue(owner, name):
-                removed = self._queues.pop((owner, name), None)
-                for id in () if removed is None else removed.waiting:
-                    self._entries.remove(id)
-            case RotateKeys():
-                self.rotations += 1
+    def publish(self, message: QueuedMessage, identity: int, key: str | None, now: float) -> None:
+        """Deliver a message, published by a request with this identity. Another one with the same `key` is a duplicate
+        for some time."""
+        _remember(self._copies, identity, self.copies(identity) + 1)
+        if key is not None:
+            _remember(self._keys, key, (message.id, now + _REMEMBERED))
+        self._add(message, None, now)
+
+    def cancel(self, ids: Iterable[str], now: float) -> None:
+        """Do not deliver these messages."""
+        for entry in filter(None, map(self._entries.get, ids)):
+            self._note("CANCEL_REQUESTED", entry, now)
+            self._note("CANCELED", entry, now)
+            self._remove(entry)
+
+    def drop_dead_letters(self, ids: Iterable[str]) -> None:
+        """Remove these from the dead letter queue."""
+        for id in ids:
+            self._dead.remove(id)
+
+    def set_queue(
+        self, owner: str, name: str, now: float, parallelism: int | None = None, paused: bool | None = None
+    ) -> None:
+        """Make a queue of a publisher, or change it where a value is given."""
+        queue = self._made_queue(owner, name, now)
+        queue.updated = now
+        queue.parallelism = queue.parallelism if parallelism is None else parallelism
+        queue.paused = queue.paused if paused is None else paused
+        self._let_in(queue)
+
+    def remove_queue(self, owner: str, name: str) -> None:
+        """Remove a queue of a publisher, and the messages that wait in it."""
+        removed = self._queues.pop((owner, name), None)
+        for id in () if removed is None else removed.waiting:
+            self._entries.remove(id)
+
+    def rotate_keys(self) -> None:
+        """Sign with the next key from now on."""
+        self.rotations += 1
+
+    # --- what the sender does -----------------------------------------------------------------------------------
 
     def due(self, now: float, real: float, most: int) -> list[WebhookRequest]:
         """The requests to begin now."""

@@ -7,7 +7,8 @@ wrong with its body, its callback says. Headers say how a message is delivered, 
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote_plus, urlsplit
 
@@ -26,7 +27,7 @@ from mockserver.dialects.upstash.values import (
     LONGEST_TIMEOUT,
     Callback,
     Options,
-    Publish,
+    Order,
     QueuedMessage,
     canonical,
     json_reply,
@@ -74,10 +75,11 @@ def batch(call: Call, scope: RequestScope) -> Reply:
     """Accept several messages: "If one message fails to be sent, that message will have an error response, but the
     other messages will still be sent.". One beyond a quota refuses them all, as recorded."""
     answers: list[object] = []
-    orders: list[Publish] = []
+    orders: list[Order] = []
+    before: dict[str, str] = {}
     for number, parcel in enumerate(_parcels(call.body)):
         try:
-            order, receipt = _accepted(parcel, call, scope, derive(scope.identity, "batch", number), orders)
+            order, receipt = _accepted(parcel, call, scope, derive(scope.identity, "batch", number), before)
         except QuotaExceededError:
             raise
         except RefusedError as error:
@@ -85,31 +87,33 @@ def batch(call: Call, scope: RequestScope) -> Reply:
         else:
             answers.append(receipt)
             orders += [] if order is None else [order]
-    return json_reply(answers, orders=tuple(orders))
+    return json_reply(answers, 200, *orders)
 
 
 def _one(call: Call, scope: RequestScope, queue: str | None, destination: str) -> Reply:
     parcel = _Parcel(_with_query(destination, call.query), by_name(call.headers.raw), call.body, queue)
-    order, receipt = _accepted(parcel, call, scope, scope.identity)
+    order, receipt = _accepted(parcel, call, scope, scope.identity, {})
     # "The only difference will be the response status code. We'll send HTTP 202 Accepted code"
-    return json_reply(receipt, 202) if order is None else json_reply(receipt, orders=(order,))
+    return json_reply(receipt, 202) if order is None else json_reply(receipt, 200, order)
 
 
 def _accepted(
-    parcel: _Parcel, call: Call, scope: RequestScope, identity: int, before: Sequence[Publish] = ()
-) -> tuple[Publish | None, dict[str, object]]:
-    """The order for a message, None for a duplicate, and its receipt; `before` are those of the same request."""
+    parcel: _Parcel, call: Call, scope: RequestScope, identity: int, before: dict[str, str]
+) -> tuple[Order | None, dict[str, object]]:
+    """What publishes a message, None for a duplicate, and its receipt; `before` has the ids of earlier ones of the same
+    request by their keys."""
     asked = _checked(parcel)
     if scope.edition == "observed":
         _within_quotas(asked, call.received_at)
-    store, owner = store_of(scope), owner_of(call)
+    store, owner, now = store_of(scope), owner_of(call), call.received_at
     key = _key(parcel, asked, owner)
-    known = None if key is None else store.duplicated(key, call.received_at)
-    known = known or next((each.message.id for each in before if key is not None and each.key == key), None)
+    known = None if key is None else store.duplicated(key, now) or before.get(key)
     if known is not None:
         return None, {"messageId": known, "deduplicated": True}
     id = f"msg_{digits(63, identity, store.copies(identity))}"
-    return Publish(_message(id, parcel, asked, call.received_at, owner), identity, key), {"messageId": id}
+    if key is not None:
+        before[key] = id
+    return partial(store.publish, _message(id, parcel, asked, now, owner), identity, key, now), {"messageId": id}
 
 
 def _checked(parcel: _Parcel) -> Options:

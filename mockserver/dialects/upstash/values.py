@@ -2,6 +2,7 @@
 with times in milliseconds."""
 
 from base64 import b64encode
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -115,49 +116,6 @@ def size_with_outcome(told: DeadLetter | LogEvent) -> int:
     return size_of(told.message, told.outcome)
 
 
-# --- orders --------------------------------------------------------------------------------------------------------
-
-
-class Publish(NamedTuple):
-    """Deliver a message. Another one with the same `key` is a duplicate for some time."""
-
-    message: QueuedMessage
-    identity: int
-    key: str | None = None
-
-
-class Cancel(NamedTuple):
-    """Do not deliver these messages."""
-
-    ids: tuple[str, ...]
-
-
-class DropDeadLetters(NamedTuple):
-    """Remove these messages from the dead letter queue."""
-
-    ids: tuple[str, ...]
-
-
-class SetQueue(NamedTuple):
-    """Make a queue of a publisher, or change it where a value is given."""
-
-    owner: str
-    name: str
-    parallelism: int | None = None
-    paused: bool | None = None
-
-
-class RemoveQueue(NamedTuple):
-    """Remove a queue of a publisher, and the messages that wait in it."""
-
-    owner: str
-    name: str
-
-
-class RotateKeys(NamedTuple):
-    """Sign with the next key from now on."""
-
-
 # --- headers -------------------------------------------------------------------------------------------------------
 
 
@@ -187,12 +145,16 @@ def raw(fields: Fields) -> RawHeaders:
 # --- what answers show ---------------------------------------------------------------------------------------------
 
 
-def json_reply(value: object, status: int = 200, orders: tuple[object, ...] = ()) -> Reply:
+# What an answer sets going.
+Order = Callable[[], None]
+
+
+def json_reply(value: object, status: int = 200, *orders: Order) -> Reply:
     """An answer of one JSON value."""
     return body_reply(value)._replace(status=status, orders=orders)
 
 
-def empty_reply(*orders: object) -> Reply:
+def empty_reply(*orders: Order) -> Reply:
     """An answer without a body."""
     return Reply(200, (), (), orders=orders)
 
