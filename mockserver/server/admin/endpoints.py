@@ -180,7 +180,7 @@ class AdminEndpoint:
       than JSON, or empty for no content.
     - `writes`: further content types in which a query can ask for the answer, as text.
     - `takes`: the schema of the body.
-    - `refuses`: the statuses of its errors.
+    - `refuses`: the statuses of its errors, but for those that a namespace, a body or a missing token bring with them.
     - `opens`: whether it needs no admin token.
     - `also`: further paths, which are not in the document.
     """

@@ -76,7 +76,7 @@ async def faults(request: AdminRequest) -> object:
     }
 
 
-@endpoint("POST", per_namespace("/faults"), {201: table({"armed": TEXT})}, takes=reference("Fault"), refuses=(400,))
+@endpoint("POST", per_namespace("/faults"), {201: table({"armed": TEXT})}, takes=reference("Fault"))
 async def arm(request: AdminRequest) -> object:
     """Arm a fault or a scenario, which replaces the one of its name. Without a name it has that of its kind, with a
     number if there is another."""

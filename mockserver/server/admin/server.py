@@ -1,12 +1,12 @@
 """The admin API of the server itself: its health, version and routes, the OpenAPI documents of its dialects; and the
 live page, whose files in `mockserver/ui/` are served unchanged. They contain no secrets, so they need no token."""
 
-from functools import cache
-from hashlib import blake2b
 from pathlib import Path
 
 import orjson
+from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
+from starlette.staticfiles import StaticFiles
 
 from mockserver.core import __version__
 from mockserver.core.dialects import EDITIONS
@@ -20,18 +20,15 @@ from mockserver.server.urls import ADMIN, HEALTH, live_page_from
 _STATE = table(
     {"status": TEXT, "dialects": rows(TEXT)}, {"error": described(TEXT, "why it is not ready, if it is not")}
 )
-_PAGE_FOLDER = Path(__file__).parents[2] / "ui"
-_TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-}
+_PAGE = StaticFiles(directory=Path(__file__).parents[2] / "ui")
 # The page connects to its own server only.
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
+_PAGE_HEADERS = {
+    "cache-control": "no-cache",
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+}
 
 
 @endpoint("GET", (HEALTH,), {200: table({"status": TEXT})}, opens=True)
@@ -115,32 +112,13 @@ async def page(request: AdminRequest) -> Response:
 @endpoint("GET", (f"{ADMIN}/ui/{{path:path}}",), {200: "text/html"}, refuses=(404,), opens=True)
 async def page_file(request: AdminRequest) -> Response:
     """The live page (without a path) and its files."""
-    file = _files().get(request.variable("path") or "index.html")
-    if file is None:
-        raise AdminError(f"The live page has no file {request.variable('path')!r}; it is at {ADMIN}/ui/", 404)
-    data, content_type, etag = file
-    headers = {
-        "etag": etag,
-        "cache-control": "no-cache",
-        "content-security-policy": _POLICY,
-        "x-content-type-options": "nosniff",
-        "referrer-policy": "no-referrer",
-    }
-    if request.http.headers.get("if-none-match") == etag:
-        return Response(status_code=304, headers=headers)
-    return Response(data, headers=headers, media_type=content_type)
-
-
-@cache
-def _files() -> dict[str, tuple[bytes, str, str]]:
-    """The page's files by path: their data, content type and ETag. Files of other types are left out."""
-    found: dict[str, tuple[bytes, str, str]] = {}
-    for file in _PAGE_FOLDER.rglob("*"):
-        if file.suffix in _TYPES:
-            data = file.read_bytes()
-            etag = f'"{blake2b(data, digest_size=12).hexdigest()}"'
-            found[file.relative_to(_PAGE_FOLDER).as_posix()] = (data, _TYPES[file.suffix], etag)
-    return found
+    path = request.variable("path") or "index.html"
+    try:
+        file = await _PAGE.get_response(path, request.http.scope)
+    except HTTPException:
+        raise AdminError(f"The live page has no file {path!r}; it is at {ADMIN}/ui/", 404) from None
+    file.headers.update(_PAGE_HEADERS)
+    return file
 
 
 ENDPOINTS = (health, ready, version, routes, dialect, claims)

@@ -160,9 +160,7 @@ async def settings(request: AdminRequest) -> object:
     return {**shown, "pinned": sorted(settings.pinned), "own": _own(request.namespace)}
 
 
-@endpoint(
-    "PATCH", per_server("/settings"), {200: table({"changed": rows(TEXT)})}, takes=reference("Changes"), refuses=(400,)
-)
+@endpoint("PATCH", per_server("/settings"), {200: table({"changed": rows(TEXT)})}, takes=reference("Changes"))
 async def change_settings(request: AdminRequest) -> object:
     """Change the server's settings for all further requests."""
     if request.namespace_name:
@@ -182,7 +180,6 @@ async def change_settings(request: AdminRequest) -> object:
     {200: reference("OwnSettings")},
     query=(QueryParameter("merge", TEXT, "`1`: keep those that are not named"),),
     takes=reference("OwnSettings"),
-    refuses=(400,),
 )
 async def settle(request: AdminRequest) -> object:
     """Set the namespace's own settings, replacing those that it has."""

@@ -98,7 +98,6 @@ _FORMATS = {"toml": "application/toml", "json": "application/json"}
     {200: either(_LISTED, reference("StubFile"))},
     writes=("application/toml",),
     query=(QueryParameter("format", one_of(_FORMATS), "a stub file of the added stubs, in this format"),),
-    refuses=(400,),
 )
 async def stubs(request: AdminRequest) -> object:
     """All stubs in their order of precedence, with how often each was used; or the added ones as a stub file."""
@@ -112,7 +111,7 @@ async def stubs(request: AdminRequest) -> object:
     return {"stubs": [_shown(stub, used) for stub, used in listed], **hint}
 
 
-@endpoint("POST", per_namespace("/stubs"), {201: _ADDED}, takes=_STUBS, refuses=(400,))
+@endpoint("POST", per_namespace("/stubs"), {201: _ADDED}, takes=_STUBS)
 async def add_stubs(request: AdminRequest) -> object:
     """Add stubs; one of a known name replaces that."""
     stubs = await _several(request)
@@ -132,7 +131,7 @@ def _check_room(count: int) -> None:
         raise AdminError(f"A namespace has room for {_MOST_STUBS:,} added stubs. Files of stubs may have more.")
 
 
-@endpoint("POST", per_namespace("/replay"), {201: _REPLAYED}, takes=_TAKES_RECORDING, refuses=(400,))
+@endpoint("POST", per_namespace("/replay"), {201: _REPLAYED}, takes=_TAKES_RECORDING)
 async def replay(request: AdminRequest) -> object:
     """Add stubs that answer as a recording says."""
     given = await request.json("A recording", _RECORDING, ("recording", "name", *_REPLAYING))
@@ -146,7 +145,7 @@ async def replay(request: AdminRequest) -> object:
     return {"added": _added(request, found.stubs), "left_out": found.left_out}
 
 
-@endpoint("PUT", per_namespace("/stubs"), {200: _ADDED}, takes=_STUBS, refuses=(400,))
+@endpoint("PUT", per_namespace("/stubs"), {200: _ADDED}, takes=_STUBS)
 async def put_stubs(request: AdminRequest) -> object:
     """Replace all added stubs with these."""
     stubs = await _several(request)
@@ -154,7 +153,7 @@ async def put_stubs(request: AdminRequest) -> object:
     return {"added": request.namespace.stubs.put(stubs)}
 
 
-@endpoint("PUT", per_namespace("/stubs/{stub:any}"), {200: _ADDED}, takes=reference("Stub"), refuses=(400, 404))
+@endpoint("PUT", per_namespace("/stubs/{stub:any}"), {200: _ADDED}, takes=reference("Stub"), refuses=(404,))
 async def put_stub(request: AdminRequest) -> object:
     """Add or replace the stub with this name."""
     table, name = await request.json("A stub", _EXAMPLE), request.variable("stub")

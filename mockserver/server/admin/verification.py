@@ -142,7 +142,6 @@ _CHECKED = table(
         QueryParameter("deliveries", WHOLE, "how many deliveries that have ended"),
         QueryParameter("seconds", NUMBER, "the longest wait in seconds; 5 by default, at most 600"),
     ),
-    refuses=(400,),
 )
 async def wait(request: AdminRequest) -> object:
     """Wait for this many requests or deliveries; without a number, until all answers have ended."""
@@ -162,7 +161,6 @@ async def wait(request: AdminRequest) -> object:
     per_namespace("/verify"),
     {200: _CHECKED, 417: _CHECKED},
     takes=table({"checks": rows(reference("Check"))}),
-    refuses=(400,),
 )
 async def verify(request: AdminRequest) -> object:
     """Check what clients have done; status 417 if a check fails."""
@@ -185,7 +183,6 @@ async def verify(request: AdminRequest) -> object:
     per_namespace("/report"),
     {200: reference("Verdict")},
     query=tuple(QueryParameter(name, schema, schema["description"]) for name, schema in _DECLARED.items()),
-    refuses=(400,),
 )
 async def report(request: AdminRequest) -> object:
     """The verdict: how clients behaved when the server failed."""
