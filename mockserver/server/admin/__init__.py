@@ -122,7 +122,7 @@ async def _answer(app_state: AppState, endpoint: AdminEndpoint, request: Request
         return why_not
     if app_state.worker is not None and endpoint.name not in _STATELESS:
         return admin_error(409, f"{needs_one_process(f'{request.method} {request.url.path}')}.")
-    known = [parameter.name for parameter in endpoint.query]
+    known = endpoint.query
     # What is open to everybody is also asked by pages, probes and the like, which may add anything.
     for name in request.query_params if known or not endpoint.opens else ():
         if name not in known:
@@ -212,8 +212,8 @@ def _operation(endpoint: AdminEndpoint, subject: str, variables: list[str]) -> d
             *([_NAMESPACE] if endpoint.is_per_namespace and "namespace" not in variables else ()),
             *({"name": name, "in": "path", "required": True, "schema": known.get(name, TEXT)} for name in variables),
             *(
-                {"name": it.name, "in": "query", "schema": it.schema, "description": it.summary}
-                for it in endpoint.query
+                {"name": name, "in": "query", "schema": schema, "description": schema["description"]}
+                for name, schema in endpoint.query.items()
             ),
         ],
         "responses": _responses(endpoint),

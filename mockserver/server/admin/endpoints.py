@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 from starlette.datastructures import QueryParams
@@ -164,14 +164,6 @@ def admin_error(status: int, message: str) -> Response:
 AdminHandler = Callable[[AdminRequest], Awaitable[object]]
 
 
-class QueryParameter(NamedTuple):
-    """A query parameter."""
-
-    name: str
-    schema: Schema
-    summary: str
-
-
 @dataclass(frozen=True, slots=True)
 class AdminEndpoint:
     """A method at some paths, and its handler.
@@ -179,7 +171,7 @@ class AdminEndpoint:
     - `gives`: the schema of the answer by status, of which the first is the usual one; a string is a content type other
       than JSON, or empty for no content.
     - `writes`: further content types in which a query can ask for the answer, as text.
-    - `takes`: the schema of the body.
+    - `takes`: the schema of the body; `query`: those of the query's parameters, each described.
     - `refuses`: the statuses of its errors, but for those that a namespace, a body or a missing token bring with them.
     - `opens`: whether it needs no admin token.
     - `also`: further paths, which are not in the document.
@@ -193,7 +185,7 @@ class AdminEndpoint:
     gives: Mapping[int, Schema | str]
     takes: Schema | None = None
     writes: tuple[str, ...] = ()
-    query: tuple[QueryParameter, ...] = ()
+    query: Mapping[str, Schema] = field(default_factory=dict)
     refuses: tuple[int, ...] = ()
     opens: bool = False
     also: tuple[str, ...] = ()

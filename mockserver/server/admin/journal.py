@@ -11,14 +11,7 @@ from starlette.responses import Response, StreamingResponse
 
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.messages import short_repr
-from mockserver.server.admin.endpoints import (
-    AdminError,
-    AdminRequest,
-    QueryParameter,
-    endpoint,
-    is_whole,
-    per_namespace,
-)
+from mockserver.server.admin.endpoints import AdminError, AdminRequest, endpoint, is_whole, per_namespace
 from mockserver.server.admin.schemas import (
     ANY,
     FLAG,
@@ -165,9 +158,8 @@ SCHEMAS: Mapping[str, Schema] = {
 
 # How many exchanges are listed by default; files have all of them.
 _LISTED = 1000
-_AFTER = QueryParameter("after", WHOLE, "only exchanges with a greater number than this")
-_LATEST = (_AFTER, QueryParameter("limit", WHOLE, f"only this many of the latest; {_LISTED} by default"))
-_ALL = (_AFTER, QueryParameter("limit", WHOLE, "only this many of the latest; all by default"))
+_AFTER = described(WHOLE, "only exchanges with a greater number than this")
+_ALL = {"after": _AFTER, "limit": described(WHOLE, "only this many of the latest; all by default")}
 # How many exchanges of a file are serialised at a time.
 _BATCH = 64
 _EXCHANGES = table(
@@ -190,7 +182,11 @@ _FILTERED = table(
     "GET",
     per_namespace("/journal"),
     {200: _EXCHANGES},
-    query=(*_LATEST, QueryParameter("full", TEXT, "`1`: each with its request, its answer and all events")),
+    query={
+        "after": _AFTER,
+        "limit": described(WHOLE, f"only this many of the latest; {_LISTED} by default"),
+        "full": described(TEXT, "`1`: each with its request, its answer and all events"),
+    },
 )
 async def journal(request: AdminRequest) -> Response:
     """The exchanges, oldest first."""
@@ -259,12 +255,7 @@ async def exchange(request: AdminRequest) -> Response:
     return Response(body, media_type="application/json")
 
 
-@endpoint(
-    "POST",
-    per_namespace("/journal/filter"),
-    {200: _FILTERED},
-    takes=table({}, {"match": reference("Match")}),
-)
+@endpoint("POST", per_namespace("/journal/filter"), {200: _FILTERED}, takes=table({}, {"match": reference("Match")}))
 async def filter_exchanges(request: AdminRequest) -> object:
     """For each exchange, where it differs from a match."""
     wanted = await request.json("The body", '{"match": {"model": "m"}}', ("match",))

@@ -12,7 +12,7 @@ from mockserver.core import __version__
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.messages import short_repr
 from mockserver.dialects.documents import conformance_document, openapi_document
-from mockserver.server.admin.endpoints import AdminError, AdminRequest, QueryParameter, admin_json, endpoint, per_server
+from mockserver.server.admin.endpoints import AdminError, AdminRequest, admin_json, endpoint, per_server
 from mockserver.server.admin.schemas import CONFORMANCE, DOCUMENT, TEXT, described, one_of, rows, table
 from mockserver.server.asgi import WELL
 from mockserver.server.urls import ADMIN, HEALTH, live_page_from
@@ -74,7 +74,7 @@ async def routes(request: AdminRequest) -> object:
     "GET",
     ("/{dialect}/openapi.json",),
     {200: DOCUMENT},
-    query=(QueryParameter("edition", one_of(EDITIONS), "the server's edition by default"),),
+    query={"edition": described(one_of(EDITIONS), "the server's edition by default")},
     refuses=(400,),
     opens=True,
 )

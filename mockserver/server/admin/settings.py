@@ -16,14 +16,7 @@ from mockserver.faults.rules import PLACE_KEYS
 from mockserver.latency.parse_latency import NotationError, read_profile
 from mockserver.latency.profiles import OFF, presets
 from mockserver.latency.timing import draw_timing
-from mockserver.server.admin.endpoints import (
-    AdminError,
-    AdminRequest,
-    QueryParameter,
-    endpoint,
-    per_namespace,
-    per_server,
-)
+from mockserver.server.admin.endpoints import AdminError, AdminRequest, endpoint, per_namespace, per_server
 from mockserver.server.admin.schemas import (
     ANY,
     FLAG,
@@ -178,7 +171,7 @@ async def change_settings(request: AdminRequest) -> object:
     "PUT",
     per_namespace("/settings"),
     {200: reference("OwnSettings")},
-    query=(QueryParameter("merge", TEXT, "`1`: keep those that are not named"),),
+    query={"merge": described(TEXT, "`1`: keep those that are not named")},
     takes=reference("OwnSettings"),
 )
 async def settle(request: AdminRequest) -> object:
@@ -228,10 +221,10 @@ async def catalogue(request: AdminRequest) -> object:
     "GET",
     per_server("/latency"),
     {200: table({"of": TEXT, "ttft": rows(NUMBER), "gaps": rows(NUMBER)})},
-    query=(
-        QueryParameter("of", TEXT, "a latency; the one in force by default"),
-        QueryParameter("dialect", TEXT, "the dialect that `realistic` refers to; the first by default"),
-    ),
+    query={
+        "of": described(TEXT, "a latency; the one in force by default"),
+        "dialect": described(TEXT, "the dialect that `realistic` refers to; the first by default"),
+    },
     refuses=(400,),
 )
 async def latency(request: AdminRequest) -> object:

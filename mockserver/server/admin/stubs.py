@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from mockserver.core.messages import short_repr, unknown_name
 from mockserver.recordings.stubs import read_replaying, replay_from
-from mockserver.server.admin.endpoints import AdminError, AdminRequest, QueryParameter, endpoint, per_namespace
+from mockserver.server.admin.endpoints import AdminError, AdminRequest, endpoint, per_namespace
 from mockserver.server.admin.schemas import (
     ANY,
     FLAG,
@@ -97,7 +97,7 @@ _FORMATS = {"toml": "application/toml", "json": "application/json"}
     per_namespace("/stubs"),
     {200: either(_LISTED, reference("StubFile"))},
     writes=("application/toml",),
-    query=(QueryParameter("format", one_of(_FORMATS), "a stub file of the added stubs, in this format"),),
+    query={"format": described(one_of(_FORMATS), "a stub file of the added stubs, in this format")},
 )
 async def stubs(request: AdminRequest) -> object:
     """All stubs in their order of precedence, with how often each was used; or the added ones as a stub file."""

@@ -8,14 +8,7 @@ from typing import Any, get_args
 
 from mockserver.core.matching.values import CriteriaError
 from mockserver.core.messages import short_repr
-from mockserver.server.admin.endpoints import (
-    AdminError,
-    AdminRequest,
-    QueryParameter,
-    admin_json,
-    endpoint,
-    per_namespace,
-)
+from mockserver.server.admin.endpoints import AdminError, AdminRequest, admin_json, endpoint, per_namespace
 from mockserver.server.admin.schemas import (
     ANY,
     FLAG,
@@ -137,11 +130,11 @@ _CHECKED = table(
     "GET",
     per_namespace("/wait"),
     {200: table({"happened": described(FLAG, "false if the time was over first"), "opened": WHOLE})},
-    query=(
-        QueryParameter("requests", WHOLE, "how many requests to a model"),
-        QueryParameter("deliveries", WHOLE, "how many deliveries that have ended"),
-        QueryParameter("seconds", NUMBER, "the longest wait in seconds; 5 by default, at most 600"),
-    ),
+    query={
+        "requests": described(WHOLE, "how many requests to a model"),
+        "deliveries": described(WHOLE, "how many deliveries that have ended"),
+        "seconds": described(NUMBER, "the longest wait in seconds; 5 by default, at most 600"),
+    },
 )
 async def wait(request: AdminRequest) -> object:
     """Wait for this many requests or deliveries; without a number, until all answers have ended."""
@@ -157,10 +150,7 @@ async def wait(request: AdminRequest) -> object:
 
 
 @endpoint(
-    "POST",
-    per_namespace("/verify"),
-    {200: _CHECKED, 417: _CHECKED},
-    takes=table({"checks": rows(reference("Check"))}),
+    "POST", per_namespace("/verify"), {200: _CHECKED, 417: _CHECKED}, takes=table({"checks": rows(reference("Check"))})
 )
 async def verify(request: AdminRequest) -> object:
     """Check what clients have done; status 417 if a check fails."""
@@ -178,12 +168,7 @@ async def verify(request: AdminRequest) -> object:
     return admin_json({"passed": passed, "checks": results}, 200 if passed else 417)
 
 
-@endpoint(
-    "GET",
-    per_namespace("/report"),
-    {200: reference("Verdict")},
-    query=tuple(QueryParameter(name, schema, schema["description"]) for name, schema in _DECLARED.items()),
-)
+@endpoint("GET", per_namespace("/report"), {200: reference("Verdict")}, query=_DECLARED)
 async def report(request: AdminRequest) -> object:
     """The verdict: how clients behaved when the server failed."""
     declared: dict[str, Any] = {**request.query}
