@@ -5,20 +5,17 @@ A recorded answer is a plan whose timeline is what happened, so everything that 
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import SimulatorError
 from mockserver.core.timeline import ClosedBy, ConnectionFault, RawHeaders, Record, TimedFrames, Timeline
-from mockserver.pipeline import parse
 from mockserver.recordings import event_times
 from mockserver.server.recording.upstreams import Target
-from mockserver.state.context import make_context
 from mockserver.state.journal.exchanges import Exchange, Journal
 from mockserver.state.plan import NOTHING_YET, Plan
-from mockserver.state.settings import Settings
 from mockserver.state.stubs.parse_replies import events_in, is_stream
 
 # Headers that concern one connection only (RFC 9110, 7.6.1), with those that proxies have taken for such.
@@ -115,14 +112,11 @@ def _played(recorded: RecordedExchange) -> tuple[Timeline, Record]:
 class RecorderJournal:
     """Notes in a journal what comes and what is answered, at the instants of a clock."""
 
-    def __init__(self, journal: Journal, settings: Settings, clock: Callable[[], float]) -> None:
+    def __init__(self, journal: Journal, clock: Callable[[], float]) -> None:
         self._journal, self._clock = journal, clock
-        # Whose key is accepted is for the vendor to say.
-        self._settings = replace(settings, auth="off")
 
-    def begin(self, target: Target, call: Call) -> RecordedExchange:
-        """A request is forwarded."""
-        plan = parse(make_context(call, target.route, self._settings))
+    def begin(self, target: Target, plan: Plan) -> RecordedExchange:
+        """A request is forwarded; the plan says what its dialect understands of it."""
         return RecordedExchange(target, self._open(target, plan, NOTHING_YET))
 
     def end(self, recorded: RecordedExchange) -> None:

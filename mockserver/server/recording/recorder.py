@@ -10,6 +10,7 @@ import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 import anyio.lowlevel
@@ -22,6 +23,7 @@ from mockserver.core.failures import SimulatorError
 from mockserver.core.messages import shortened
 from mockserver.core.secrets import masked_text
 from mockserver.core.timeline import ConnectionFault, Timeline
+from mockserver.pipeline import parse
 from mockserver.server.asgi import WELL, ClientLeftError, live, read_body, refuse_websocket, send_json
 from mockserver.server.cors import VARY, AccessGuard, allowed_origin, answer_preflight, with_cors_headers
 from mockserver.server.logs import duration, log, printable
@@ -30,6 +32,7 @@ from mockserver.server.recording.recording_file import RecordingFile, Replays
 from mockserver.server.recording.upstreams import Target, Targets, Upstream, Upstreams
 from mockserver.server.sockets.wire import WIRE, Wire
 from mockserver.server.urls import HEALTH, tls_refused
+from mockserver.state.context import make_context
 from mockserver.state.journal.exchanges import Journal
 from mockserver.state.settings import Settings
 from mockserver.state.stubs.parse_replies import events_in, is_stream
@@ -76,7 +79,9 @@ class Recorder:
         self._replays = replays
         self._targets = Targets(dialects, settings, upstreams)
         self.file, self._client, self._clock = file, client, clock
-        self._journal = RecorderJournal(journal or Journal(most=1), settings, clock)
+        self._journal = RecorderJournal(journal or Journal(most=1), clock)
+        # Whose key is accepted is for the vendor to say. Headers that name our stubs are none of the vendor's.
+        self._parsing = replace(settings, auth="off", strict=True)
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope."""
@@ -117,15 +122,15 @@ class Recorder:
             return
         sent = tuple(header for header in headers.raw if not header[0].startswith(_OURS))
         call = Call(method, target.route.path, Headers(sent), body, query.decode("latin-1"), time.time())
-        plan = None if self._replays is None else self._replays.answer(target, call)
-        if plan is not None:
+        plan = parse(make_context(call, target.route, self._parsing))
+        if self._replays is not None and self._replays.answer(plan):
             self.replayed += 1
             self._journal.replay(target, plan)
             course = f"{plan.timeline.status}, from the recording ({plan.rule})"
             log.info("%s", _summary(target, call, course))
             await _replay(plan.timeline, send)
             return
-        recorded = self._journal.begin(target, call)
+        recorded = self._journal.begin(target, plan)
         await self._perform(recorded, receive, send, scope.get("extensions", {}).get(WIRE))
 
     async def _perform(self, recorded: RecordedExchange, receive: Receive, send: Send, wire: Wire | None) -> None:

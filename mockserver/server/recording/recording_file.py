@@ -13,16 +13,13 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import Dialect
-from mockserver.pipeline import complete, parse
+from mockserver.pipeline import complete
 from mockserver.recordings import CIRCUMSTANCES, Recorded, events_of, has_output
 from mockserver.recordings.stubs import Replaying, served, stubs_from
 from mockserver.recordings.traffic import exchanges_in
 from mockserver.server.logs import log
 from mockserver.server.recording.exchanges import RecordedExchange, by_vendor
-from mockserver.server.recording.upstreams import Target
-from mockserver.state.context import make_context
 from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.journal.transcripts import exact_transcript_of
 from mockserver.state.plan import Plan
@@ -171,17 +168,14 @@ class Replays:
             raise ConfigError(f"record: {path}: {error.strerror}") from None
         source, exchanges = str(path), exchanges_in("record", data, str(path)) if data.strip() else []
         lasting = [each for each in exchanges if isinstance(each, Recorded) and each.status not in CIRCUMSTANCES]
-        # Whose key is accepted is for the vendor to say. Headers that name our stubs are none of the vendor's.
-        self._settings = replace(settings, auth="off", strict=True)
         how = Replaying(volatile=tuple(volatile))
-        self._stubs = served(stubs_from(lasting, source, self._settings, dialects, how), source)
+        self._stubs = served(stubs_from(lasting, source, settings, dialects, how), source)
         self._registry = StubRegistry()
 
-    def answer(self, target: Target, call: Call) -> Plan | None:
-        """The plan of the next recorded answer to a request; None if there is none."""
-        plan = parse(make_context(call, target.route, self._settings))
+    def answer(self, plan: Plan) -> bool:
+        """Complete the plan of a request with the next recorded answer to it; return False if there is none."""
         choose(plan, self._registry, self._stubs)
         if plan.rule is None:
-            return None
+            return False
         complete(plan)
-        return plan
+        return True
