@@ -44,7 +44,7 @@ from mockserver.dialects.friendli.read import (
     read_stops,
     read_timeout,
 )
-from mockserver.dialects.openai.read import NO_OFFER, Body, chat_prompt, function_tools, tool_choice, with_media
+from mockserver.dialects.openai.read import NO_OFFER, Body, chat_prompt, read_offer, with_media
 from mockserver.dialects.openai.replies import (
     EVENT_STREAM,
     Flavour,
@@ -135,10 +135,9 @@ def _request(
     prompts = (prompt,)
     tools, choice = NO_OFFER
     if body.get("tools"):
-        # "Whether to let the model issue tool calls in parallel. [...] True"; a choice among no tools is tolerated.
-        parallel = body.get("parallel_tool_calls") is not False
-        tools = function_tools(body["tools"])
-        choice = due_choice(tool_choice(body.get("tool_choice"), parallel=parallel), prompt)
+        # A choice among no tools is tolerated.
+        tools, choice = read_offer(body)
+        choice = due_choice(choice, prompt)
     counts: dict[str, int] = {}
     for *_, kind, _ in media:
         medium = kind.removesuffix("_url")

@@ -38,7 +38,7 @@ from mockserver.dialects.openai.responses.flavour import (
     responding,
     write,
 )
-from mockserver.dialects.openai.responses.items import FORMS, messages_of
+from mockserver.dialects.openai.responses.items import FORMS, format_of, messages_of
 
 _SCHEMA = ("text", "format", "schema")
 _ITEMS = frozenset((
@@ -61,7 +61,7 @@ def read_response(place: Place, call: Call, scope: RequestScope) -> GenerationRe
     if isinstance(found, Refusal):
         return found
     body, name, model = found
-    functions, form = [tool for tool in body.get("tools") or () if tool["type"] == "function"], _format(body)
+    functions, form = [tool for tool in body.get("tools") or () if tool["type"] == "function"], format_of(body)
     traits, messages = TRAITS[name], messages_of(body["input"], body.get("instructions"))
     if "image" not in traits.modalities:
         unseen = [*_images(body)]
@@ -132,19 +132,15 @@ def _images(body: Body) -> Iterator[Violation]:
 _NOTHING_TO_CALL = Violation(("tool_choice",), "conflict", "tool_choice asks for a call, but there are no tools")
 
 
-def _format(body: Body) -> Body:
-    return (body.get("text") or {}).get("format") or {}
-
-
 def _conflicts(body: Body) -> Iterator[Violation]:
-    form = _format(body)
+    form = format_of(body)
     functions = [
         (tool["name"], tool.get("parameters"), ("tools", place, "parameters"))
         for place, tool in enumerate(body.get("tools") or ())
         if tool["type"] == "function"
     ]
     yield from tool_conflicts(functions, _choice(body).names)
-    yield from schema_violations(form["schema"], _SCHEMA) if form.get("type") == "json_schema" else ()
+    yield from schema_violations(form["schema"], _SCHEMA) if form["type"] == "json_schema" else ()
     yield from branch_violations(body, form.get("schema"), _SCHEMA)
 
 

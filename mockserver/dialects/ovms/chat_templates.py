@@ -5,13 +5,12 @@ those of the templates that the server tests with and recommends, and of the mod
 merely fail, as at the null in place of a text, the exception is that of Jinja.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from mockserver.core.json_values import read_json
 from mockserver.dialects.ovms.errors import ROLES_ALTERNATE
+from mockserver.dialects.ovms.models import by_name
 
 Message = Mapping[str, Any]
 # What a template raises for a conversation; whether tools are on offer.
@@ -23,12 +22,6 @@ _TOOL_ROLES = ("tool", "tool_results")
 _NO_TEXT = 'can only concatenate str (not "NoneType") to str'
 _NO_PARTS, _NO_LENGTH = "'NoneType' object is not iterable", "object of type 'NoneType' has no len()"
 _RESERVED = ("messages", "tools", "bos_token", "eos_token")
-
-
-@lru_cache(maxsize=256)
-def template_of(model: str) -> Raise | None:
-    """The rules of the template of a model of that name; None if it refuses nothing."""
-    return next((rules for pattern, rules in _FAMILIES if re.search(pattern, model, re.IGNORECASE)), None)
 
 
 def variables_fault(variables: Mapping[str, Any], *, tools: bool) -> str | None:
@@ -120,10 +113,6 @@ def _parts(*roles: str) -> Raise:
     return _each(lambda message: _NO_PARTS if message["content"] is None and message["role"] in roles else None)
 
 
-def _llama_2(messages: Sequence[Message], tools: bool) -> str | None:
-    return None if _alternate(_after_system(messages)) else ROLES_ALTERNATE
-
-
 def _llama_3(messages: Sequence[Message], tools: bool) -> str | None:
     """One call in a message; tools are described in the first message after that of the system."""
     if tools and not _after_system(messages):
@@ -133,19 +122,20 @@ def _llama_3(messages: Sequence[Message], tools: bool) -> str | None:
     return None if single else "This model only supports single tool-calls at once!"
 
 
-def _gemma_2(messages: Sequence[Message], tools: bool) -> str | None:
-    if messages[0]["role"] == "system":
-        return "System role not supported"
-    return None if _alternate(messages) else ROLES_ALTERNATE
+def _turns(*, system: bool = True, nulls: bool = True) -> Raise:
+    """User and others alternate, after a system message if there may be one; a text may be null, or not."""
 
+    def rules(messages: Sequence[Message], tools: bool) -> str | None:
+        if messages[0]["role"] == "system" and not system:
+            return "System role not supported"
+        for place, message in enumerate(_after_system(messages)):
+            if (message["role"] == "user") != (place % 2 == 0):
+                return ROLES_ALTERNATE
+            if message["content"] is None and not nulls:
+                return "Invalid content type"
+        return None
 
-def _gemma_3(messages: Sequence[Message], tools: bool) -> str | None:
-    for place, message in enumerate(_after_system(messages)):
-        if (message["role"] == "user") != (place % 2 == 0):
-            return ROLES_ALTERNATE
-        if message["content"] is None:
-            return "Invalid content type"
-    return None
+    return rules
 
 
 def _qwen_3_5(messages: Sequence[Message], tools: bool) -> str | None:
@@ -223,8 +213,9 @@ def _gpt_oss(messages: Sequence[Message], tools: bool) -> str | None:
     return None
 
 
-# The first that is found in a name counts; the templates of all others refuse nothing.
-_FAMILIES: tuple[tuple[str, Raise], ...] = (
+# The rules of a model's template; None if it refuses nothing.
+template_of: Callable[[str], Raise | None] = by_name(
+    None,
     (r"ministral-?3|devstral-(?:small-)?2-|mistral-(?:small-4|large-3|medium-3\.[5-9])", _mistral_3),
     (r"devstral", _each(_devstral)),
     (r"mistral-(?:small|large)-.*(?:2411|2501|2503|2506)", _each(_mistral_small)),
@@ -235,8 +226,8 @@ _FAMILIES: tuple[tuple[str, Raise], ...] = (
     (r"qwen-?3-?vl", _parts("user", "assistant", "tool")),
     (r"lfm-?2\.5", _parts("assistant")),
     (r"lfm-?2", _parts("system", "user", "assistant", "tool", "developer")),
-    (r"gemma-?3|medgemma", _gemma_3),
-    (r"gemma-?(?:2|1\.1|7b)(?![0-9])", _gemma_2),
+    (r"gemma-?3|medgemma", _turns(nulls=False)),
+    (r"gemma-?(?:2|1\.1|7b)(?![0-9])", _turns(system=False)),
     (r"llama-?3[._-][1-9](?![0-9]*b)", _llama_3),
-    (r"llama-?2(?![0-9])|codellama", _llama_2),
+    (r"llama-?2(?![0-9])|codellama", _turns()),
 )

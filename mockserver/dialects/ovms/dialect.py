@@ -32,10 +32,10 @@ from mockserver.dialects.ovms.models import (
 _today = partial(Operation, edition="observed")
 
 
-def _of_graphs(name: str, path: str, schemas: Schemas, code: tuple[str, str], summary: str, **more: Any) -> Operation:
+def _of_graphs(path: str, schemas: Schemas, code: tuple[str, str], summary: str, **more: Any) -> Operation:
     """An operation of graphs; its `code` is what reads and what writes, functions of this package that are loaded with
     the first request."""
-    read, write = (on_demand(f"{__package__}.{each}") for each in code)
+    name, (read, write) = path.replace("/", "_"), (on_demand(f"{__package__}.{each}") for each in code)
     return _today(name, "POST", below_roots(path), schemas, read=read, write=write, summary=summary, **more)
 
 
@@ -51,14 +51,12 @@ OVMS = Dialect(
     operations=(
         _of_graphs(
             "completions",
-            "completions",
             Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk"),
             ("read:read_completion", "write:write_completion"),
             "Continue a text",
             edition=None,
         ),
         _of_graphs(
-            "chat_completions",
             "chat/completions",
             Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
             ("read:read_chat", "write:write_chat"),
@@ -66,7 +64,6 @@ OVMS = Dialect(
             supports_tools=True,
         ),
         _of_graphs(
-            "responses",
             "responses",
             Schemas("ResponsesRequest", "Response", "ResponsesEvent"),
             ("responses:read_response", "responses:write_response"),
@@ -76,7 +73,6 @@ OVMS = Dialect(
         ),
         _of_graphs(
             "embeddings",
-            "embeddings",
             Schemas("EmbeddingRequest", "EmbeddingResponse"),
             ("embeddings:read_embedding", "embeddings:write_embedding"),
             "Embed texts",
@@ -84,7 +80,6 @@ OVMS = Dialect(
             measure="embedding",
         ),
         _of_graphs(
-            "rerank",
             "rerank",
             Schemas("RerankRequest", "RerankResponse"),
             ("embeddings:read_rerank", "embeddings:write_rerank"),
@@ -110,12 +105,7 @@ OVMS = Dialect(
         _look("config_reload", (RELOAD_PATH,), config_status, "Read the configuration again", "ConfigStatus")._replace(
             method="POST"
         ),
-        _look(
-            "metrics",
-            ("/metrics",),
-            metrics,
-            "Counts of the graphs, for Prometheus",
-        )._replace(remembers=True),
+        _look("metrics", ("/metrics",), metrics, "Counts of the graphs, for Prometheus")._replace(remembers=True),
     ),
     errors=ERRORS,
     contract=editions(__package__),

@@ -1,9 +1,7 @@
 """`POST /v3/embeddings` and `/v3/rerank` of graphs that embed and rank, and the token ids of texts (vendor note 7)."""
 
-import re
 from array import array
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from math import exp
 from typing import Any, NamedTuple
 
@@ -18,11 +16,13 @@ from mockserver.dialects.openai.read import text_prompt
 from mockserver.dialects.openai.replies import body_reply
 from mockserver.dialects.ovms.endpoints import INT32, UINT32, Check, Fields, Must, check, enter, first_fault, is_whole
 from mockserver.dialects.ovms.errors import JSON, Kind, graph_fault
+from mockserver.dialects.ovms.models import by_name
 from mockserver.model import tokens
 
-# The dimensions of a model's vectors, by a part of its name; the first that is found counts.
-_SIZES = (("minilm|small", 384), ("base|nomic|roberta|mpnet", 768), (r"(?<!\d)8b", 4096), (r"(?<!\d)4b", 2560))
-_USUAL_SIZE = 1024
+# The dimensions of a model's vectors.
+_size_of = by_name(
+    1024, ("minilm|small", 384), ("base|nomic|roberta|mpnet", 768), (r"(?<!\d)8b", 4096), (r"(?<!\d)4b", 2560)
+)
 # The longest text, in tokens, and how many of these the tokenizer adds.
 _CONTEXT = 8_192
 _SPECIAL = 2
@@ -51,11 +51,6 @@ def write_embedding(generation: Generation, pace: TokenTiming, scope: RequestSco
     """The answer, "no `model` member"."""
     data = embedding_rows(generation, "object", "embedding", "index")
     return body_reply({"object": "list", "data": data, "usage": read_usage(generation)}, generation, content_type=JSON)
-
-
-@lru_cache(maxsize=256)
-def _size_of(model: str) -> int:
-    return next((size for pattern, size in _SIZES if re.search(pattern, model, re.IGNORECASE)), _USUAL_SIZE)
 
 
 # --- rerank ----------------------------------------------------------------------------------------------------------

@@ -3,9 +3,10 @@ them and about the server itself (vendor notes 1 and 7)."""
 
 import json
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from math import inf
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, Preset, PromptCaching, RequestScope
@@ -15,17 +16,25 @@ from mockserver.core.timeline import Reply
 from mockserver.dialects.openai.replies import body_reply
 from mockserver.dialects.ovms.errors import JSON, Kind
 
-_NAMES: tuple[tuple[str, Kind], ...] = (
+Found = TypeVar("Found")
+
+
+def by_name(usual: Found, *rows: tuple[str, Found]) -> Callable[[str], Found]:
+    """What is known of a model by its name: the row of the first pattern that is found in it, or what is usual."""
+
+    @lru_cache(maxsize=256)
+    def found(model: str) -> Found:
+        return next((each for pattern, each in rows if re.search(pattern, model, re.IGNORECASE)), usual)
+
+    return found
+
+
+# What a model makes.
+kind_of: Callable[[str], Kind] = by_name(
+    "texts",
     (r"rerank|cross-encoder", "scores"),
     (r"embed|(?<![a-z])(?:bge|gte|e5)-|minilm|sentence-transformers", "embeddings"),
 )
-
-
-@lru_cache(maxsize=256)
-def kind_of(model: str) -> Kind:
-    """The output of a model of that name."""
-    return next((kind for pattern, kind in _NAMES if re.search(pattern, model, re.IGNORECASE)), "texts")
-
 
 EFFORTS: dict[str, Effort] = {"low": "low", "medium": "medium", "high": "high"}
 
@@ -38,39 +47,28 @@ class Thinking(NamedTuple):
     end: Literal["\n", ""] = "\n"
 
 
-# The first that is found in a name counts; None for models without reasoning.
-_FAMILIES: tuple[tuple[str, Thinking | None], ...] = (
+# How a model reasons; None if it has no reasoning parser.
+thinking: Callable[[str], Thinking | None] = by_name(
+    None,
     (r"gpt-?oss|onyx", Thinking(switch=False, end="")),
     (r"deepseek-?r1|qwq|thinking", Thinking(switch=False)),
     (r"qwen-?3-?(?:coder|vl)|qwen-?3.*instruct", None),
     (r"qwen-?3|minicpm-?5", Thinking()),
     (r"gemma-?4", Thinking(unasked=False, end="")),
 )
-
-_SEEING = r"(?<![a-z])vlm?(?![a-z])|vision|multimodal|llava|pixtral|internvl|minicpm-?[ov]|gemma-?[34]|qwen-?3\.[5-9]"
-# Models whose tool parser has no builder of guided generation, so that nothing forces them to call; those of llama3,
-# hermes3 (Qwen), phi4 and devstral have one.
-_UNGUIDED = r"gpt-?oss|onyx|mistral|qwen-?3(?:-?coder|\.[5-9])|gemma-?4|lfm-?2|minicpm"
-_GUIDED = r"devstral"
-
-
-@lru_cache(maxsize=256)
-def thinking(model: str) -> Thinking | None:
-    """How a model of that name reasons; None if it has no reasoning parser."""
-    return next((found for pattern, found in _FAMILIES if re.search(pattern, model, re.IGNORECASE)), None)
-
-
-@lru_cache(maxsize=256)
-def sees(model: str) -> bool:
-    """Whether a model of that name accepts images."""
-    return re.search(_SEEING, model, re.IGNORECASE) is not None
-
-
-@lru_cache(maxsize=256)
-def must_call(model: str) -> bool:
-    """Whether a required call is enforced with a model of that name."""
-    return re.search(_GUIDED, model, re.IGNORECASE) is not None or re.search(_UNGUIDED, model, re.IGNORECASE) is None
-
+# Whether a model accepts images.
+sees = by_name(
+    False,
+    (r"(?<![a-z])vlm?(?![a-z])|vision|multimodal", True),
+    (r"llava|pixtral|internvl|minicpm-?[ov]|gemma-?[34]|qwen-?3\.[5-9]", True),
+)
+# Whether a required call is enforced: the tool parsers of llama3, hermes3 (Qwen), phi4 and devstral have a builder of
+# guided generation; with those of these others nothing forces a model to call.
+must_call = by_name(
+    True,
+    (r"devstral", True),
+    (r"gpt-?oss|onyx|mistral|qwen-?3(?:-?coder|\.[5-9])|gemma-?4|lfm-?2|minicpm", False),
+)
 
 # --- their speed -----------------------------------------------------------------------------------------------------
 

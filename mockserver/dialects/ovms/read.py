@@ -315,28 +315,21 @@ _USUAL: Mapping[Edition, Sampling] = {
     "observed": Sampling(top_k=40, early_stopping=False),
 }
 
-_SAMPLING_FIELDS = {
-    *("seed", "temperature", "top_p", "top_k", "min_p", "best_of", "length_penalty"),
-    *("frequency_penalty", "presence_penalty", "repetition_penalty"),
-}
+# The fields with the names that the model has for them.
+_NUMBERS = ("temperature", "top_p", "length_penalty", "frequency_penalty", "presence_penalty", "repetition_penalty")
+_SAMPLING_FIELDS = {*_NUMBERS, "min_p", "seed", "top_k", "best_of"}
 
 
 def _read_sampling(fields: Fields, edition: Edition) -> Sampling:
     """How tokens are drawn, with each version's own defaults."""
-    drawn, usual = checks.sampled(fields), _USUAL[edition]
-    return Sampling(
+    usual, names = _USUAL[edition], (*_NUMBERS, "min_p") if edition == "observed" else _NUMBERS
+    stated: dict[str, Any] = {name: float(fields[name]) for name in names if name in fields}
+    if not checks.sampled(fields):
         # Without sampling no seed matters: "temperature 0 = greedy", and beams are not drawn either.
-        seeds=() if not drawn else (fields["seed"],) if "seed" in fields else usual.seeds,
-        temperature=float(fields.get("temperature", 1.0)) if drawn else 0.0,
-        top_p=float(fields.get("top_p", 1.0)),
-        top_k=max(fields.get("top_k", usual.top_k), 0) if drawn else 0,
-        # The older server ignores it.
-        min_p=float(fields.get("min_p", 0.0)) if edition == "observed" else 0.0,
-        # "best_of > 1 means beam search"
-        beams=fields.get("best_of", 1),
-        early_stopping=False,
-        length_penalty=float(fields.get("length_penalty", 1.0)),
-        frequency_penalty=float(fields.get("frequency_penalty", 0.0)),
-        presence_penalty=float(fields.get("presence_penalty", 0.0)),
-        repetition_penalty=float(fields.get("repetition_penalty", 1.0)),
-    )
+        stated |= {"seeds": (), "temperature": 0.0, "top_k": 0}
+    else:
+        stated["top_k"] = max(fields.get("top_k", usual.top_k), 0)
+        if "seed" in fields:
+            stated["seeds"] = (fields["seed"],)
+    # "best_of > 1 means beam search"
+    return usual._replace(**stated, beams=fields.get("best_of", 1))

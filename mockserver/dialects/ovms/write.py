@@ -30,18 +30,12 @@ _TEXT, _CHAT = "text_completion", "chat.completion"
 def write_completion(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """A completion as one body, or as a stream of chunks."""
     output = generation.request.output
-    if output.stream:
-        return Reply(200, STREAM_HEADERS, LazyFrames(partial(_completion_frames, generation, scope)), streamed=True)
-    choices = [
-        {
-            "finish_reason": choice.finish_reason,
-            "index": choice.index,
-            "logprobs": None if output.logprobs is None else _logprobs(choice, output.echo),
-            "text": (choice.prompt.text if output.echo else "") + choice.text,
-        }
-        for choice in generation.choices
-    ]
-    return _body(choices, _TEXT, generation, scope)
+
+    def told(choice: Choice) -> Members:
+        logprobs = None if output.logprobs is None else _logprobs(choice, output.echo)
+        return {"logprobs": logprobs, "text": (choice.prompt.text if output.echo else "") + choice.text}
+
+    return _reply(_TEXT, generation, scope, told, _completion_frames)
 
 
 def _logprobs(choice: Choice, echo: bool) -> dict[str, Any]:
@@ -79,19 +73,13 @@ def _completion_frames(generation: Generation, scope: RequestScope) -> Iterator[
 
 def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """An answer to a conversation as one body, or as a stream of chunks."""
-    generation = parsed_output(generation)
-    if generation.request.output.stream:
-        return Reply(200, STREAM_HEADERS, LazyFrames(partial(_chat_frames, generation, scope)), streamed=True)
-    choices = [
-        {
-            "finish_reason": choice.finish_reason,
-            "index": choice.index,
-            "logprobs": None if generation.request.output.logprobs is None else {"content": _chat_logprobs(choice)},
-            "message": _message(choice, scope),
-        }
-        for choice in generation.choices
-    ]
-    return _body(choices, _CHAT, generation, scope)
+    scored = generation.request.output.logprobs is not None
+
+    def told(choice: Choice) -> Members:
+        logprobs = {"content": _chat_logprobs(choice)} if scored else None
+        return {"logprobs": logprobs, "message": _message(choice, scope)}
+
+    return _reply(_CHAT, parsed_output(generation), scope, told, _chat_frames)
 
 
 def _message(choice: Choice, scope: RequestScope) -> dict[str, Any]:
@@ -134,9 +122,20 @@ def _envelope(choices: list[Any], kind: str, generation: Generation, scope: Requ
     return {"choices": choices, "created": int(scope.now), "model": generation.request.model, "object": kind}
 
 
-def _body(choices: list[Any], kind: str, generation: Generation, scope: RequestScope) -> Reply:
-    body = _envelope(choices, kind, generation, scope)
-    body["usage"] = _usage(generation, scope)
+def _reply(
+    kind: str,
+    generation: Generation,
+    scope: RequestScope,
+    told: Callable[[Choice], Members],
+    frames: Callable[[Generation, RequestScope], Iterator[FrameBatch]],
+) -> Reply:
+    """The generation as chunks, or as one body with what is `told` of each choice."""
+    if generation.request.output.stream:
+        return Reply(200, STREAM_HEADERS, LazyFrames(partial(frames, generation, scope)), streamed=True)
+    choices = [
+        {"finish_reason": choice.finish_reason, "index": choice.index, **told(choice)} for choice in generation.choices
+    ]
+    body = _envelope(choices, kind, generation, scope) | {"usage": _usage(generation, scope)}
     return body_reply(body, generation, content_type=JSON)
 
 
