@@ -21,6 +21,7 @@ from mockserver.dialects.openai.refusals import (
     unknown_model,
     unsupported,
     unsupported_value,
+    with_known_members,
 )
 from mockserver.dialects.openai.strict_schemas import schema_refusal
 
@@ -58,10 +59,12 @@ def accept(
         asked["model"] = scope.variables["name"]
     body: Body = asked
     if not rules.contract.accepts(body):
-        kept = _without_unknown_members(body, rules.family_of)
-        if kept is None or not rules.contract.accepts(kept):
-            return explain(rules.contract.violations(body))
-        body = kept
+        name = body.get("model")
+        # Models that do not reason ignore unknown members of objects.
+        lenient = isinstance(name, str) and not rules.family_of(name).efforts
+        body = with_known_members(asked) if lenient else asked
+        if not (lenient and rules.contract.accepts(body)):
+            return explain(rules.contract.violations(asked))
     if rules.translate is not None:
         translated = rules.translate(body)
         if isinstance(translated, Refusal):
@@ -74,55 +77,6 @@ def accept(
         return unknown_model(body["model"], endpoint)
     family = rules.family_of(model.id)
     return conflict(endpoint, checks, body, family, model.id) or (body, model, family)
-
-
-# The members that objects in these fields may have, of messages those of any role.
-_KNOWN = {
-    "messages": {
-        *("role", "content", "name", "refusal", "audio", "annotations", "tool_calls", "function_call", "tool_call_id"),
-    },
-    "tool_calls": {"id", "type", "function", "custom"},
-    "tools": {"type", "function", "custom"},
-    "function": {"name", "description", "parameters", "strict", "arguments"},
-}
-_KINDS_OF_PARTS = ("text", "refusal", "image_url", "input_audio", "file")
-
-
-def _without_unknown_members(body: Body, family_of: Callable[[str], Family]) -> Body | None:
-    """The body without members that no message, call, tool or function has, which models that do not reason ignore;
-    None if they are not ignored. Agents keep notes of their own there, such as the `sender` of OpenAI's Swarm, or send
-    the `index` of a streamed call back."""
-    model = body.get("model")
-    if not isinstance(model, str) or family_of(model).efforts:
-        return None
-    return {name: _known(name, value) for name, value in body.items()}
-
-
-def without_foreign_parts(body: Body) -> Body:
-    """The body without members of messages and tools that OpenAI has not, and without parts of other kinds."""
-    kept = {name: _known(name, value) for name, value in body.items()}
-    messages = kept.get("messages")
-    if isinstance(messages, list):
-        kept["messages"] = [_without_parts(each) if isinstance(each, dict) else each for each in messages]
-    return kept
-
-
-def _without_parts(message: Body) -> Body:
-    content = message.get("content")
-    if not isinstance(content, list):
-        return message
-    kept = [part for part in content if not isinstance(part, dict) or part.get("type") in _KINDS_OF_PARTS]
-    return {**message, "content": kept or ""}
-
-
-def _known(field: str, value: object) -> object:
-    if field not in _KNOWN:
-        return value
-    if isinstance(value, list):
-        return [_known(field, each) if isinstance(each, dict) else each for each in value]
-    if not isinstance(value, dict):
-        return value
-    return {name: _known(name, each) for name, each in value.items() if name in _KNOWN[field]}
 
 
 def conflict(endpoint: Endpoint, checks: Checks, body: Body, family: Family, model: str) -> Refusal | None:

@@ -132,6 +132,51 @@ def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+# The members that objects in these fields may have, of messages those of any role.
+_KNOWN = {
+    "messages": {
+        *("role", "content", "name", "refusal", "audio", "annotations", "tool_calls", "function_call", "tool_call_id"),
+    },
+    "tool_calls": {"id", "type", "function", "custom"},
+    "tools": {"type", "function", "custom"},
+    "function": {"name", "description", "parameters", "strict", "arguments"},
+}
+_KINDS_OF_PARTS = ("text", "refusal", "image_url", "input_audio", "file")
+
+
+def with_known_members(body: Body) -> dict[str, Any]:
+    """The body without members that no message, call, tool or function has. Agents keep notes of their own there, such
+    as the `sender` of OpenAI's Swarm, or send the `index` of a streamed call back."""
+    return {name: _known(name, value) for name, value in body.items()}
+
+
+def without_foreign_parts(body: Body) -> Body:
+    """The body without members of messages and tools that OpenAI has not, and without parts of other kinds."""
+    kept = with_known_members(body)
+    messages = kept.get("messages")
+    if isinstance(messages, list):
+        kept["messages"] = [_without_parts(each) if isinstance(each, dict) else each for each in messages]
+    return kept
+
+
+def _without_parts(message: Body) -> Body:
+    content = message.get("content")
+    if not isinstance(content, list):
+        return message
+    kept = [part for part in content if not isinstance(part, dict) or part.get("type") in _KINDS_OF_PARTS]
+    return {**message, "content": kept or ""}
+
+
+def _known(field: str, value: object) -> object:
+    if field not in _KNOWN:
+        return value
+    if isinstance(value, list):
+        return [_known(field, each) if isinstance(each, dict) else each for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: _known(name, each) for name, each in value.items() if name in _KNOWN[field]}
+
+
 # --- models ------------------------------------------------------------------------------------------------------
 
 

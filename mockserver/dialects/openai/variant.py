@@ -34,7 +34,7 @@ from mockserver.core.seeding import alphanumerics, hex_digits, uuid4_text
 from mockserver.core.timeline import RawHeaders, Reply, TokenTiming
 from mockserver.dialects.contracts import Components, Contract, pydantic_words, reachable
 from mockserver.dialects.openai.chats import read_chat
-from mockserver.dialects.openai.checks import Adapt, RequestRules, Translate, without_foreign_parts
+from mockserver.dialects.openai.checks import Adapt, RequestRules, Translate
 from mockserver.dialects.openai.completions import read_completion
 from mockserver.dialects.openai.dialect import (
     CHAT_COMPLETIONS,
@@ -48,7 +48,7 @@ from mockserver.dialects.openai.embeddings import read_embedding
 from mockserver.dialects.openai.errors import ErrorBody, error_table, limits_left, stream_error, usual_body
 from mockserver.dialects.openai.models import UNKNOWN, Family, Row, get_model, list_models, listed, model_row
 from mockserver.dialects.openai.read import Body, bearer
-from mockserver.dialects.openai.refusals import explain
+from mockserver.dialects.openai.refusals import explain, without_foreign_parts
 from mockserver.dialects.openai.replies import SLOT, Flavour, Members, Rendering, Segment, body_reply, date_header
 from mockserver.dialects.openai.variant_answers import CHAT, COMPLETION, OF_ANSWERS, FinishWords, writer
 
