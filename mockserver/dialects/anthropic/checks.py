@@ -5,7 +5,7 @@ that no answer could conform to, conversations that no model could go on with, a
 from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 from mockserver.core.failures import Refusal
@@ -18,8 +18,13 @@ from mockserver.model.schema import schema_fault, subschemas
 
 def faults(body: Body, marks: Sequence[CacheMark], family: ClaudeFamily) -> Iterator[Refusal]:
     """Why a body is refused, in the order in which the service finds out."""
-    said = chain(_said_faults(body), _citation_faults(body), _media_faults(body))
-    return chain(_field_faults(body, marks), said, _turn_faults(body, family), _container_faults(body))
+    yield from _field_faults(body, marks)
+    for find in (_said_faults, _citation_faults, _media_faults):
+        yield from find(body)
+    yield from _turn_faults(body, family)
+    types = (str(tool.get("type")) for tool in body.get("tools") or ())
+    if body.get("container") is not None and not any("code_execution" in type_ for type_ in types):
+        yield refused("container")
 
 
 def _schema_of(tool: Body) -> Body:
@@ -65,7 +70,7 @@ def _field_faults(body: Body, marks: Sequence[CacheMark]) -> Iterator[Refusal]:
         if fault is not None:
             yield refused("format_schema", fault=fault)
     strict = [schema for tool in tools if tool.get("strict") and (schema := _schema_of(tool))]
-    fault = _limits_fault(strict, form and form["schema"]) if strict or form is not None else None
+    fault = _limits_fault(strict, form and form["schema"])
     if fault is not None:
         yield refused("strict_limits", fault=fault)
     if len(marks) > 4:
@@ -73,13 +78,6 @@ def _field_faults(body: Body, marks: Sequence[CacheMark]) -> Iterator[Refusal]:
     for before, mark in pairwise(marks):
         if mark.hour and not before.hour:
             yield refused("mark_order", path=".".join(map(str, mark.path)))
-
-
-def _container_faults(body: Body) -> Iterator[Refusal]:
-    """A container is for code alone; this is found out last."""
-    types = (str(tool.get("type")) for tool in body.get("tools") or ())
-    if body.get("container") is not None and not any("code_execution" in type_ for type_ in types):
-        yield refused("container")
 
 
 def _said_faults(body: Body) -> Iterator[Refusal]:
@@ -138,19 +136,17 @@ def _system_faults(messages: Sequence[Body], number: int) -> Iterator[Refusal]:
         yield refused("system_empty", path=path)
     if any(block["type"] not in ("text", "tool_addition", "tool_removal") for block in blocks):
         yield refused("system_blocks", path=path)
+    before = messages[number - 1]
+    # What a tool of the vendor's own has found.
+    found = any(block["type"].endswith("_tool_result") for block in blocks_of(before["content"])[-1:])
     if number == 0:
         yield refused("system_first", path=path)
-    elif messages[number - 1]["role"] == "assistant" and not _ends_in_result(messages[number - 1]):
+    elif before["role"] == "assistant" and not found:
         yield refused("system_after", path=path)
     if number + 1 < len(messages) and messages[number + 1]["role"] == "user":
         yield refused("system_before", path=path)
     if not all(block["text"].strip() for block in blocks if block["type"] == "text"):
         yield refused("system_blank", path=path)
-
-
-def _ends_in_result(message: Body) -> bool:
-    """Whether a message ends in what a tool of the vendor's own has found."""
-    return any(block["type"].endswith("_tool_result") for block in blocks_of(message["content"])[-1:])
 
 
 class Turn(NamedTuple):
@@ -226,59 +222,50 @@ _MOST_CHARACTERS, _LONGEST_SIDE, _MANY_IMAGES, _LONGEST_OF_MANY = 10_485_760, 8_
 _STARTS = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
 
 
-class Medium(NamedTuple):
-    """An image or a document, where it is, and what it is made of."""
-
-    path: str
-    kind: str
-    source: Body
-
-
 def _media_faults(body: Body) -> Iterator[Refusal]:
     """Why the images and documents of a conversation are refused."""
     said = enumerate(body["messages"])
     found = [medium for number, each in said for medium in _media(each["content"], f"messages.{number}.content")]
-    many = [medium.kind for medium in found].count("image") > _MANY_IMAGES
-    for medium in found:
-        if medium.source.get("type") == "base64":
-            yield from (_image_faults(medium, many) if medium.kind == "image" else _pdf_faults(medium))
+    many = [block["type"] for _, block in found].count("image") > _MANY_IMAGES
+    for path, block in found:
+        source = block["source"]
+        if source.get("type") == "base64":
+            name = _image_fault(source, many) if block["type"] == "image" else _pdf_fault(source)
+            most = _LONGEST_OF_MANY if many else _LONGEST_SIDE
+            facts = {"found": len(source["data"]), "type": source["media_type"], "most": most}
+            yield from [refused(name, path=path, which=" for many-image requests" * many, **facts)] if name else ()
 
 
-def _media(content: object, path: str) -> Iterator[Medium]:
+def _media(content: object, path: str) -> Iterator[tuple[str, Body]]:
+    """The images and documents in a content, by their paths."""
     for place, block in enumerate(blocks_of(content)):
         if block["type"] == "tool_result":
             yield from _media(block.get("content"), f"{path}.{place}.tool_result.content")
         elif block["type"] in ("image", "document"):
-            yield Medium(f"{path}.{place}", block["type"], block["source"])
+            yield f"{path}.{place}", block
 
 
-def _image_faults(image: Medium, many: bool) -> Iterator[Refusal]:
-    data, type_ = image.source["data"], image.source["media_type"]
-    longest = _LONGEST_OF_MANY if many else _LONGEST_SIDE
-    if not data:
-        yield refused("image_empty", path=image.path)
-    if len(data) > _MOST_CHARACTERS:
-        yield refused("image_large", path=image.path, found=len(data), most=_MOST_CHARACTERS)
+def _image_fault(source: Body, many: bool) -> str | None:
+    data = source["data"]
     decoded = _decoded(data)
-    if decoded is None:
-        yield refused("image_encoding", path=image.path)
-        return
-    is_webp = decoded[:4] == b"RIFF" and decoded[8:12] == b"WEBP"
-    found = next((type_ for start, type_ in _STARTS.items() if decoded.startswith(start)), is_webp and "image/webp")
-    if not found:
-        yield refused("image_unknown")
-    elif found != type_:
-        yield refused("image_type", path=image.path, type=type_)
-    if max(image_size(f"data:;base64,{data}") or (0,)) > longest:
-        yield refused("image_sides", path=image.path, which=" for many-image requests" * many, most=longest)
+    start = decoded or b""
+    is_webp = start[:4] == b"RIFF" and start[8:12] == b"WEBP"
+    found = next((type_ for begins, type_ in _STARTS.items() if start.startswith(begins)), is_webp and "image/webp")
+    faults = {
+        "image_empty": not data,
+        "image_large": len(data) > _MOST_CHARACTERS,
+        "image_encoding": decoded is None,
+        "image_unknown": not found,
+        "image_type": found != source["media_type"],
+        "image_sides": max(image_size(f"data:;base64,{data}") or (0,)) > (_LONGEST_OF_MANY if many else _LONGEST_SIDE),
+    }
+    return next((name for name, holds in faults.items() if holds), None)
 
 
-def _pdf_faults(document: Medium) -> Iterator[Refusal]:
-    data = document.source["data"]
-    if not data:
-        yield refused("pdf_empty", path=document.path)
-    if b"%PDF" not in (_decoded(data) or b"")[:1_024]:
-        yield refused("pdf_invalid", path=document.path)
+def _pdf_fault(source: Body) -> str | None:
+    if not source["data"]:
+        return "pdf_empty"
+    return None if b"%PDF" in (_decoded(source["data"]) or b"")[:1_024] else "pdf_invalid"
 
 
 def _decoded(data: str) -> bytes | None:
@@ -305,7 +292,7 @@ _BESIDE_CHOICES = _ANNOTATIONS.union(_GRAMMAR["beside choices"])
 def _strict_fault(schema: Body) -> str | None:
     """What of a schema is not supported; None if all is."""
     parts = [*subschemas(schema)]
-    return next((words for part in parts for words in _part_faults(part)), None) or _circle_fault(schema, parts)
+    return next(filter(None, map(_part_fault, parts)), None) or _circle_fault(schema, parts)
 
 
 def _limits_fault(tools: Sequence[Body], form: Body | None) -> str | None:
@@ -321,35 +308,29 @@ def _limits_fault(tools: Sequence[Body], form: Body | None) -> str | None:
     return next((_STRICT_WORDS[name].format(found=found[name], most=most) for name, most in exceeded), None)
 
 
-def _part_faults(part: Body) -> Iterator[str]:
+def _part_fault(part: Body) -> str | None:
     """What a schema says itself that is not supported; its inner schemas are looked at on their own."""
-    if not part.keys() - _ANNOTATIONS:
-        yield _STRICT_WORDS["empty"]
-    for word in ("oneOf", "not"):
-        if word in part:
-            yield _STRICT_WORDS[word]
-    beside = sorted(part.keys() - _BESIDE_CHOICES) if part.keys() & {"anyOf", "allOf"} else ()
-    if beside:
-        yield _STRICT_WORDS["beside"].format(names=", ".join(beside))
-    if part.get("enum") == []:
-        yield _STRICT_WORDS["enum"]
-    types = part.get("type")
+    types, form = part.get("type"), part.get("format")
     kind = next((each for each in _names(types if isinstance(types, list) else [types]) if each != "null"), "")
+    properties = part.get("properties") if kind == "object" else None
+    beside = sorted(part.keys() - _BESIDE_CHOICES) if part.keys() & {"anyOf", "allOf"} else []
     extra = [word for word in _GRAMMAR["unsupported"].get(kind, ()) if word in part]
-    if extra:
-        yield _STRICT_WORDS["keyword" if len(extra) == 1 else "keywords"].format(type=kind, names=", ".join(extra))
-    if kind == "object":
-        if part.get("additionalProperties") is not False:
-            yield _STRICT_WORDS["open"]
-        properties = part.get("properties")
-        if isinstance(properties, Mapping) and any(isinstance(each, bool) for each in properties.values()):
-            yield _STRICT_WORDS["keyword"].format(type=kind, names="properties")
-    if kind == "array" and isinstance(part.get("items"), list):
-        yield _STRICT_WORDS["tuple"]
-    if kind == "array" and part.get("minItems") not in (None, 0, 1):
-        yield _STRICT_WORDS["least_items"]
-    if kind == "string" and isinstance(part.get("format"), str) and part["format"] not in _GRAMMAR["formats"]:
-        yield _STRICT_WORDS["format"].format(name=part["format"])
+    faults = {
+        "empty": not part.keys() - _ANNOTATIONS,
+        "oneOf": "oneOf" in part,
+        "not": "not" in part,
+        "beside": beside,
+        "enum": part.get("enum") == [],
+        "keyword": len(extra) == 1,
+        "keywords": extra,
+        "open": kind == "object" and part.get("additionalProperties") is not False,
+        "boolean": isinstance(properties, Mapping) and any(isinstance(each, bool) for each in properties.values()),
+        "tuple": kind == "array" and isinstance(part.get("items"), list),
+        "least_items": kind == "array" and part.get("minItems") not in (None, 0, 1),
+        "format": kind == "string" and isinstance(form, str) and form not in _GRAMMAR["formats"],
+    }
+    words = next((_STRICT_WORDS[name] for name, holds in faults.items() if holds), "")
+    return words.format(type=kind, names=", ".join(beside or extra), name=form) or None
 
 
 def _circle_fault(schema: Body, parts: Sequence[Body]) -> str | None:

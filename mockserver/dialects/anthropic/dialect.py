@@ -14,9 +14,9 @@ from mockserver.dialects.anthropic.models import (
     preset_of,
 )
 from mockserver.dialects.contracts import components
+from mockserver.dialects.openai.dialect import GET_MODEL, LIST_MODELS
 
 CONTRACT = components(__package__, "anthropic")
-LIST, ONE = Schemas(response="ModelList"), Schemas(response="Model")
 
 ANTHROPIC = Dialect(
     name="anthropic",
@@ -41,8 +41,8 @@ ANTHROPIC = Dialect(
             handler=on_demand(f"{__package__}.messages:count_tokens"),
             summary="Count the tokens of a conversation",
         ),
-        Operation("models", "GET", ("/v1/models",), LIST, handler=list_models, summary="The models on offer"),
-        Operation("model", "GET", ("/v1/models/{id}",), ONE, handler=get_model, summary="One model"),
+        LIST_MODELS._replace(handler=list_models),
+        GET_MODEL._replace(handler=get_model),
     ),
     # Both editions are today's: the header `anthropic-version` selects the version of the API.
     errors={"documented": ERRORS, "observed": ERRORS},

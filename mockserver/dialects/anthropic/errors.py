@@ -26,7 +26,6 @@ from mockserver.dialects.openai.replies import date_header
 
 VERSIONS = ("2023-06-01", "2026-10-21")
 WORDS = components(__package__, "refusals")()
-ORGANIZATION: str = WORDS["organization"]
 # Claude Code asks for one whose date has no dashes.
 _BETA = re.compile(r"[a-z][a-z0-9-]*-20\d\d-?\d\d-?\d\d")
 
@@ -136,7 +135,7 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
         date_header(int(scope.now)),
         *(_limits(scope) if limited else ()),
         *(() if unknown else ((b"request-id", request_id(scope.identity).encode()),)),
-        *(((b"anthropic-organization-id", ORGANIZATION.encode()),) if known else ()),
+        *(((b"anthropic-organization-id", WORDS["organization"].encode()),) if known else ()),
         # Since May 2026, when it took the place of `x-envoy-upstream-service-time` (recorded).
         (b"traceresponse", f"00-{trace}-{span}-01".encode()),
         *_EDGE,

@@ -20,7 +20,7 @@ from mockserver.dialects.anthropic.checks import faults
 from mockserver.dialects.anthropic.errors import WORDS, betas_of, headers_fault, refused
 from mockserver.dialects.anthropic.models import SNAPSHOTS, family_of
 from mockserver.dialects.contracts import Contract, components, pydantic_words
-from mockserver.dialects.messages import MessageFlavour, Writing, cache_marks, message_request, write
+from mockserver.dialects.messages import CacheMark, MessageFlavour, Writing, cache_marks, message_request, write
 from mockserver.dialects.openai.read import Body, json_object
 from mockserver.dialects.openai.replies import Members, body_reply
 
@@ -53,8 +53,13 @@ def read_message(call: Call, scope: RequestScope, schema: str = "MessageRequest"
     model = scope.model(body["model"])
     if model is None:
         return Refusal(FailureKind.UNKNOWN_MODEL, model=body["model"])
-    family, marks = family_of(model.id), [*cache_marks(body)]
-    refusal = _broken(body, "support", family.supports) or next(faults(body, marks, family), None)
+    family, marks = family_of(model.id), list[CacheMark]()
+    refusal = _broken(body, "support", family.supports)
+    # Most conversations are texts that end with the user's: nothing in them excludes anything else.
+    is_plain = _contract("support", "Plain").accepts(body) and body["messages"][-1]["role"] == "user"
+    if refusal is None and not is_plain:
+        marks = [*cache_marks(body)]
+        refusal = next(faults(body, marks, family), None)
     return refusal or message_request(
         body, model.id, model.context, marks, shown=family.shown, cached=family.cached, pixels=family.pixels
     )
