@@ -23,7 +23,6 @@ from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.replies import Segment
 from mockserver.dialects.openai.streams import at_step, template
 from mockserver.dialects.openai.variant import CHAT, SLOT, body_reply, per_minute, variant
-from mockserver.dialects.openai.variant_answers import write_checked
 from mockserver.pipeline import answer
 from mockserver.routes import Routes
 from mockserver.state.namespaces import Namespace
@@ -196,9 +195,12 @@ def test_a_chunk_can_have_the_usage_so_far_and_a_delta_its_role_and_its_thoughts
 def test_texts_share_chunks_as_a_list_of_groups_says() -> None:
     plan = ask("oak", {**CHATTED, "stream": True, "max_tokens": 5}).plan
     assert plan.generation is not None
-    grouped = CHAT._replace(groups=lambda rendering, choice, texts, step: [range(2), range(2, len(texts))])
-    runs = write_checked(grouped, plan.generation, TokenTiming(), plan.context.scope).frames
-    assert [count for run in runs for count in run.tokens] == [0, 2, 3, 0, 0]
+    grouped = variant(
+        "elm", title="Elm", models=MODELS, groups=lambda rendering, choice, texts, step: [range(len(texts))]
+    )
+    reply = grouped.operations[0].write(plan.generation, TokenTiming(), plan.context.scope)
+    assert isinstance(reply, Reply)
+    assert [count for run in reply.frames for count in run.tokens] == [0, 5, 0, 0]
 
 
 def test_a_vendor_may_have_no_completions_and_state_the_status() -> None:
@@ -429,10 +431,8 @@ def test_a_vendor_who_differs_in_nothing_is_whole() -> None:
     ],
 )
 def test_what_a_function_of_a_flavour_gives_wrongly_is_named(wrong: dict[str, Any], told: str) -> None:
-    plan = ask("oak", {**CHATTED, "stream": True}).plan
-    assert plan.generation is not None
     with pytest.raises(TypeError, match=re.escape(told)):
-        [*write_checked(CHAT._replace(**wrong), plan.generation, TokenTiming(), plan.context.scope).frames]
+        variant("oak", title="Oak", models=MODELS, **wrong)
 
 
 @pytest.mark.parametrize("function", ["read", "write", "handler"])

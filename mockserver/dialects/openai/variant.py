@@ -31,7 +31,7 @@ from mockserver.core.installed import mismatches
 from mockserver.core.messages import unknown_name
 from mockserver.core.quotas import Allowance, Limit, LimitState, QuotaPolicy, per_minute
 from mockserver.core.seeding import alphanumerics, hex_digits, uuid4_text
-from mockserver.core.timeline import RawHeaders, Reply, TokenTiming
+from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import Components, Contract, pydantic_words, reachable
 from mockserver.dialects.openai.chats import read_chat
 from mockserver.dialects.openai.checks import Adapt, RequestRules, Translate
@@ -50,7 +50,7 @@ from mockserver.dialects.openai.models import UNKNOWN, Family, Row, get_model, l
 from mockserver.dialects.openai.read import Body, bearer
 from mockserver.dialects.openai.refusals import explain, without_foreign_parts
 from mockserver.dialects.openai.replies import SLOT, Flavour, Members, Rendering, Segment, body_reply, date_header
-from mockserver.dialects.openai.variant_answers import CHAT, COMPLETION, OF_ANSWERS, FinishWords, writer
+from mockserver.dialects.openai.variant_answers import CHAT, COMPLETION, OF_ANSWERS, FinishWords, Writer, writer
 
 __all__ = [
     "CHAT", "COMPLETION", "SLOT", "Allowance", "Body", "Call", "Choice", "FailureKind", "GenerationRequest", "Limit",
@@ -130,14 +130,17 @@ def variant(
     contract = cache(partial(_contract, fields, strict=strict, usual_errors=error_body is usual_body))
     reading = _Reading(fields, contract, translate, adapt)
     own = {each: members.pop(each) for each in [*members] if each in Flavour._fields}
-    own["headers"] = lambda rendering, around: (*chats.headers(rendering, around), *_raw(answer_headers(rendering)))
     if own.get("thoughts", chats.thoughts):
         reading = reading._replace(shows_thoughts=True)
-    served = [CHAT_COMPLETIONS._replace(read=reading.by(read_chat, _CHATS), write=writer(chats, own, finish_reason))]
+    headed = partial(_headed, answer_headers)
+    writers = {"chat_completions": writer(headed(chats), own, finish_reason)}
+    read, write = reading.by(read_chat, _CHATS), writers["chat_completions"].write
+    served = [CHAT_COMPLETIONS._replace(read=read, write=write)]
     if completions is not None:
         shared = {each: own[each] for each in OF_ANSWERS if each in own}
-        written = writer(completions, shared, finish_reason)
-        served.append(COMPLETIONS._replace(read=reading.by(read_completion, _COMPLETIONS), write=written))
+        writers["completions"] = writer(headed(completions), shared, finish_reason)
+        read, write = reading.by(read_completion, _COMPLETIONS), writers["completions"].write
+        served.append(COMPLETIONS._replace(read=read, write=write))
     if embeddings:
         families = {each: UNKNOWN._replace(dimensions=length) for each, length in embeddings.items()}
         other = next(iter(families.values()))
@@ -178,7 +181,7 @@ def variant(
         **{**usual, **members},
     )
     reading.try_values()
-    _try(dialect._replace(operations=tuple(served)))
+    _try(dialect._replace(operations=tuple(served)), writers)
     return dialect
 
 
@@ -313,6 +316,14 @@ def _raw(headers: HeaderValues) -> RawHeaders:
     return tuple((name.lower().encode(), str(value).encode("latin-1", "replace")) for name, value in headers.items())
 
 
+def _headed(answer_headers: Callable[[Rendering], HeaderValues], flavour: Flavour) -> Flavour:
+    """The flavour with further headers of answers."""
+    usual = flavour.headers
+    return flavour._replace(
+        headers=lambda rendering, around: (*usual(rendering, around), *_raw(answer_headers(rendering)))
+    )
+
+
 def _limits(
     policy: QuotaPolicy | None,
     limit_headers: Callable[[LimitState, float], HeaderValues] | None,
@@ -351,21 +362,17 @@ _TRIALS: Mapping[str, tuple[Body, Sequence[tuple[Choice, Usage]]]] = {
 }
 
 
-def _try(dialect: Dialect) -> None:
-    """Have a text and a call be written, plain and streamed, so that what functions of the author's raise is known
-    before a server runs."""
+def _try(dialect: Dialect, writers: Mapping[str, Writer]) -> None:
+    """Have lists be made, and a text and a call be written, plain and streamed, so that what functions of the author's
+    raise is known before a server runs."""
     model = dialect.models[0].id if dialect.models else "m"
     scope = RequestScope("observed", 0.0, 0, models=dialect.models, variables={"id": model})
     for operation in dialect.operations:
-        asked, answers = _TRIALS.get(operation.name, ({}, ()))
-        call = Call(operation.method, operation.paths[0], Headers(()), orjson.dumps({"model": model, **asked}), "", 0.0)
+        body, answers = _TRIALS.get(operation.name, ({}, ()))
+        call = Call(operation.method, operation.paths[0], Headers(()), orjson.dumps({"model": model, **body}), "", 0.0)
         dialect.headers(call, scope)
         request = operation.handler(call, scope) if operation.handler else operation.read(call, scope)
-        if not isinstance(request, GenerationRequest):
-            continue
         for (choice, usage), streams in product(answers, (False, True)):
-            output = Output(streams, include_usage=True, logprobs=0)
-            generation = Generation(request._replace(output=output), (choice,), usage)
-            reply = operation.write(generation, TokenTiming(), scope)
-            for run in reply.frames if isinstance(reply, Reply) else ():
-                [*_] = run.data
+            if isinstance(request, GenerationRequest):
+                asked = request._replace(output=Output(streams, include_usage=True, logprobs=0))
+                writers[operation.name].try_out(Generation(asked, (choice,), usage), scope)

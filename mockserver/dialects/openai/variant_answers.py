@@ -2,16 +2,14 @@
 is wrong with what these give."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import partial
-from types import MappingProxyType
-from typing import Any, get_args, get_type_hints
+from typing import Any, NamedTuple, get_args, get_type_hints
 
-from mockserver.core.dialects import RequestScope, Write
+from mockserver.core.dialects import RequestScope
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.installed import mismatches
 from mockserver.core.seeding import alphanumerics
-from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming
+from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.openai.chats import CHAT as _OPENAI_CHAT
 from mockserver.dialects.openai.chats import chat_id
 from mockserver.dialects.openai.completions import COMPLETION as _OPENAI_COMPLETION
@@ -55,18 +53,65 @@ _AROUND = ("around", "opening_around", "closing_around")
 # What these functions give is added to what they usually give.
 _ADDED = (*_AROUND, "counts", "choice_members")
 # What is about an answer rather than its choices, and so the same in chats and in completions.
-OF_ANSWERS = (*_AROUND, "counts", "usage", "body", "chunk", "dump", "headers")
+OF_ANSWERS = (*_AROUND, "counts", "usage", "body", "chunk", "dump")
 
 
-def writer(flavour: Flavour, own: Mapping[str, Any], finish_reason: FinishWords | None = None) -> Write:
-    """The `write` of an operation: in a flavour with an author's `own` members, and words for finish reasons."""
+class Writer(NamedTuple):
+    """How the answers of an operation are written: in a flavour to which functions have `added` members, and with other
+    words for finish reasons."""
+
+    flavour: Flavour
+    added: Mapping[str, Callable[..., Members]]
+    finish_reason: FinishWords | None = None
+
+    def write(self, generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
+        """The same as `write`, with what is added behind what the flavour's tables name."""
+        if self.finish_reason is not None:
+            words: Callable[[Choice], Any] = self.finish_reason
+            choices = tuple(each._replace(finish_reason=words(each)) for each in generation.choices)
+            generation = generation._replace(choices=choices)
+        return write(self.naming(Rendering(self.flavour, generation, pace, scope)), generation, pace, scope)
+
+    def naming(self, rendering: Rendering) -> Flavour:
+        """The flavour with what functions add in its tables, which leave out what they do not name."""
+        flavour, added, of_choice = self.flavour, self.added, NOTHING
+        around = dict.fromkeys(name for each in _AROUND if each in added for name in added[each](rendering))
+        if "choice_members" in added:
+            of_choice = added["choice_members"](rendering, rendering.generation.choices[0])
+
+        def extended(names: tuple[str, ...], more: Mapping[str, object]) -> tuple[str, ...]:
+            return (*names, *(name for name in more if name not in names))
+
+        return flavour._replace(
+            body=extended(flavour.body, around),
+            chunk=extended(flavour.chunk, around),
+            choice=extended(flavour.choice, of_choice),
+            message=flavour.message and extended(flavour.message, of_choice.get("message", NOTHING)),
+        )
+
+    def try_out(self, generation: Generation, scope: RequestScope) -> None:
+        """Write an answer in vain. Raises what the author's functions raise, and TypeError if one gives what it must
+        not."""
+        pace = TokenTiming()
+        try:
+            for run in self.write(generation, pace, scope).frames:
+                [*_] = run.data
+        except Exception as error:
+            added: Mapping[str, Any] = self.added
+            defects = [*_defects_of(Rendering(self.flavour._replace(**added), generation, pace, scope))]
+            if defects:
+                raise TypeError("; ".join(defects)) from error
+            raise
+
+
+def writer(flavour: Flavour, own: Mapping[str, Any], finish_reason: FinishWords | None = None) -> Writer:
+    """How answers are written in a flavour with an author's `own` members."""
     added = {name: own[name] for name in _ADDED if name in own}
     flavour = flavour._replace(**{name: each for name, each in own.items() if name not in added})
     if flavour.thoughts and flavour.message and flavour.thoughts not in flavour.message:
         flavour = flavour._replace(message=(*flavour.message[:2], flavour.thoughts, *flavour.message[2:]))
     summed: dict[str, Any] = {name: _sum(getattr(flavour, name), each) for name, each in added.items()}
-    flavour = flavour._replace(**summed)
-    return partial(write_checked, flavour, added=added, finish_reason=finish_reason)
+    return Writer(flavour._replace(**summed), added, finish_reason)
 
 
 def _sum(usual: Callable[..., Members], own: Callable[..., Members]) -> Callable[..., Members]:
@@ -78,68 +123,6 @@ def _sum(usual: Callable[..., Members], own: Callable[..., Members]) -> Callable
         return {**members, **more, **message}
 
     return both
-
-
-def write_checked(
-    flavour: Flavour,
-    generation: Generation,
-    pace: TokenTiming,
-    scope: RequestScope,
-    *,
-    added: Mapping[str, Callable[..., Members]] = MappingProxyType({}),
-    finish_reason: FinishWords | None = None,
-) -> Reply:
-    """The same as `write`, with what the `added` functions give behind what the flavour's tables name. Raises
-    TypeError, for the author, if a function gives what it must not."""
-    if finish_reason is not None:
-        words: Callable[[Choice], Any] = finish_reason
-        choices = tuple(each._replace(finish_reason=words(each)) for each in generation.choices)
-        generation = generation._replace(choices=choices)
-    rendering = Rendering(flavour, generation, pace, scope)
-    with _explained(rendering, added):
-        if added:
-            rendering = rendering._replace(flavour=_naming(rendering, added))
-        reply = write(rendering.flavour, generation, pace, scope)
-    if not reply.streamed:
-        return reply
-
-    def frames() -> Iterator[FrameBatch]:
-        with _explained(rendering, added):
-            yield from reply.frames
-
-    return reply._replace(frames=LazyFrames(frames))
-
-
-def _naming(rendering: Rendering, added: Mapping[str, Callable[..., Members]]) -> Flavour:
-    """The flavour with what functions add in its tables, which leave out what they do not name."""
-    flavour, of_choice = rendering.flavour, NOTHING
-    around = [name for each in _AROUND if each in added for name in added[each](rendering)]
-    if "choice_members" in added:
-        of_choice = added["choice_members"](rendering, rendering.generation.choices[0])
-
-    def extended(names: tuple[str, ...], more: Mapping[str, object]) -> tuple[str, ...]:
-        return (*names, *(name for name in more if name not in names))
-
-    return flavour._replace(
-        body=extended(flavour.body, dict.fromkeys(around)),
-        chunk=extended(flavour.chunk, dict.fromkeys(around)),
-        choice=extended(flavour.choice, of_choice),
-        message=flavour.message and extended(flavour.message, of_choice.get("message", NOTHING)),
-    )
-
-
-# --- what authors' functions give wrongly ------------------------------------------------------------------------
-
-
-@contextmanager
-def _explained(rendering: Rendering, added: Mapping[str, Any]) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        defects = [*_defects_of(rendering._replace(flavour=rendering.flavour._replace(**added)))]
-        if defects:
-            raise TypeError("; ".join(defects)) from error
-        raise
 
 
 def _defects_of(rendering: Rendering) -> Iterator[str]:
