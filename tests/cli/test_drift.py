@@ -13,7 +13,7 @@ import pytest
 from mockserver import MockServer
 from mockserver.cli import main
 from mockserver.cli.drift import Compared, Difference, compare
-from mockserver.core.dialects import EDITIONS
+from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.core.installed import load_dialects
 from mockserver.recordings import Recorded
 from mockserver.routes import Routes
@@ -22,6 +22,7 @@ from tests.support.goldens import FIXTURES, golden
 from tests.support.http import exchange
 
 SETTINGS = {edition: Settings(edition=edition, auth="off") for edition in EDITIONS}
+ROUTES = {edition: Routes(load_dialects(), settings) for edition, settings in SETTINGS.items()}
 # Preflights and unknown paths are no operation's; what a fault of Alice AI's leaves in the content counts as said.
 LEFT_OUT = {
     *("openai/wrong-path", "ovms/preflight-observed", "ovms/wrong-endpoint"),
@@ -38,8 +39,8 @@ CASES = sorted(
 
 
 def drift(recorded: Recorded, *ignored: str) -> list[Difference]:
-    settings = SETTINGS["observed" if recorded.headers.get("x-mockserver-edition") == "observed" else "documented"]
-    compared = compare(recorded, Routes(load_dialects(), settings), settings, ignored)
+    edition: Edition = "observed" if recorded.headers.get("x-mockserver-edition") == "observed" else "documented"
+    compared = compare(recorded, ROUTES[edition], SETTINGS[edition], ignored)
     assert isinstance(compared, Compared), compared
     return [*compared.differences]
 
