@@ -55,7 +55,6 @@ SECONDS, TRIES = 1.5, 3
         (HOLDING, "a thread", signal.SIGTERM, ("--workers", "2")),
         (LENDING, "the loop", signal.SIGINT, ()),
         (LENDING, "the loop's threads", signal.SIGTERM, ()),
-        (LENDING, "the loop's threads", signal.SIGINT, ()),
         (LENDING, "the loop", signal.SIGTERM, ("--workers", "2")),
     ],
 )
@@ -120,9 +119,8 @@ OWNED = {
 }
 
 
-@pytest.mark.parametrize("loop", LOOPS)
-@pytest.mark.parametrize("place", OWNED)
-def test_a_busy_server_in_a_thread_keeps_no_process(loop: str, place: str) -> None:
+@pytest.mark.parametrize("place, loop", [*zip(OWNED, LOOPS, strict=True)])
+def test_a_busy_server_in_a_thread_keeps_no_process(place: str, loop: str) -> None:
     code = OWNER.replace("BUSY", LENDING).replace("PLACE", OWNED[place]).replace("LOOP", repr(loop))
     with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) as process:
         try:
