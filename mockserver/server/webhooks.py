@@ -80,7 +80,9 @@ class _Dispatcher:
 
     def go_on(self) -> None:
         """Begin what is due, and set the alarm for what comes next."""
-        self._set_alarm(self._wake(self.clock.now()))
+        instant = self._wake(self.clock.now())
+        if instant is not None:
+            self._alarm.set(instant)
 
     def _wake(self, instant: float) -> float | None:
         """End what has taken too long, begin what is due, and return when to be called again."""
@@ -94,17 +96,9 @@ class _Dispatcher:
             request = asyncio.ensure_future(self._make(task))
             self._under_way.add(request)
             request.add_done_callback(self._under_way.discard)
-        return self._next()
-
-    def _next(self) -> float | None:
-        """The instant at which there is something to do."""
         due = self._queue.next_due() if len(self._under_way) < _MOST else None
         instants = [*self._deadlines.values(), *(() if due is None else (due - self._epoch + _LATER,))]
         return min(instants, default=None)
-
-    def _set_alarm(self, instant: float | None) -> None:
-        if instant is not None and self._is_open:
-            self._alarm.set(instant)
 
     async def _make(self, task: WebhookRequest) -> None:
         """Make a request, and report its outcome."""
@@ -141,7 +135,7 @@ class _Dispatcher:
         app_state = self._sender.app_state
         async with asyncio.timeout(None) as limit:
             self._deadlines[limit] = deadline
-            self._set_alarm(self._next())
+            self.go_on()
             try:
                 if task.is_internal:
                     return await self._ask(task, f"/{self._dialect.name}{task.url}")
