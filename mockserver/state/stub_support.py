@@ -38,29 +38,34 @@ def check_stub(stub: Stub, dialects: Mapping[str, Dialect], settings: Settings, 
     """Raise StubError if a stub matches what does not exist (`check_names`), or if no request that it matches could get
     one of its answers, and say which could."""
     check_names(stub, dialects, place)
-    label = f"stub {stub.name!r}: " if stub.name else "stub: "
     for step in stub.steps:
-        criteria = all_of(stub.criteria, step.criteria)
-        where = [each for each in criteria.fields if each.field in WHERE]
-        content, faults = step.prepared.content, step.prepared.faults
-        needs_no_model = isinstance(content, Raw) or callable(content) or (content is None and bool(faults))
-        complaint = complaint_of(criteria, faults, dialects, settings)
-        if complaint is None and not needs_no_model and _is_elsewhere(where, dialects, settings):
-            complaint = _nowhere(where, dialects)
+        complaint = _complaint(all_of(stub.criteria, step.criteria), step.prepared, dialects, settings)
         if complaint is not None:
-            raise StubError(f"{label}{complaint}")
-        asks_model = any(operation.handler is None for _, operation, _ in _places(where, dialects, settings))
-        if not asks_model and step.prepared.output_tokens is not None:
-            raise StubError(f"{label}output_tokens: no model answers what the stub matches")
-        if not asks_model and step.prepared.latency is not None:
-            delay = 'faults = [ { kind = "stall", seconds = 1 } ], in Python fault("stall", seconds=1)'
-            raise StubError(f"{label}latency: no model answers what the stub matches. For a delay write {delay}")
-        for need in _needs(step.prepared):
-            able = (each for each in _places(where, dialects, settings) if _is_able(each[1], need, each[2]))
-            if not any(_is_reached(each, settings) for each in able):
-                matched = [*_places(where, dialects, settings)]
-                everywhere = _places((), dialects, settings)
-                raise StubError(f"{label}{need}: {_explained(need, matched, everywhere)}")
+            raise StubError(f"stub {stub.name!r}: {complaint}" if stub.name else f"stub: {complaint}")
+
+
+def _complaint(
+    criteria: RequestMatcher, prepared: Prepared, dialects: Mapping[str, Dialect], settings: Settings
+) -> str | None:
+    """The error message for an answer that no request of these criteria could get; None if one could."""
+    complaint = complaint_of(criteria, prepared.faults, dialects, settings)
+    if complaint is not None:
+        return complaint
+    where, content = _where(criteria), prepared.content
+    matched = [*_places(where, dialects, settings)]
+    needs_no_model = isinstance(content, Raw) or callable(content) or (content is None and bool(prepared.faults))
+    if not matched and not needs_no_model:
+        return _nowhere(where, dialects)
+    asks_model = any(operation.handler is None for _, operation, _ in matched)
+    if not asks_model and prepared.output_tokens is not None:
+        return "output_tokens: no model answers what the stub matches"
+    if not asks_model and prepared.latency is not None:
+        delay = 'faults = [ { kind = "stall", seconds = 1 } ], in Python fault("stall", seconds=1)'
+        return f"latency: no model answers what the stub matches. For a delay write {delay}"
+    for need in _needs(prepared):
+        if not any(_is_able(each[1], need, each[2]) and _is_reached(each, settings) for each in matched):
+            return f"{need}: {_explained(need, matched, _places((), dialects, settings))}"
+    return None
 
 
 def complaint_of(
@@ -68,25 +73,30 @@ def complaint_of(
 ) -> str | None:
     """The error message for criteria that no request can meet, wherever it goes, and for a fault that cannot be applied
     where they hold; None without any."""
-    where = [each for each in criteria.fields if each.field in WHERE]
-    if _is_elsewhere(where, dialects, settings):
+    where = _where(criteria)
+    matched = [*_places(where, dialects, settings)]
+    if not matched:
+        if not _is_elsewhere(where, dialects, settings):
+            return _nowhere(where, dialects)
         # There no model is asked, and no stream is known as one.
         unfit = (fault.kind for fault in faults if FAULTS[fault.kind].streams or FAULTS[fault.kind].says is not None)
         return next(
             (f"{kind!r} needs an answer of a model, but no operation has {_said(where)}" for kind in unfit), None
         )
-    if next(_places(where, dialects, settings), None) is None:
-        return _nowhere(where, dialects)
     said = [each.matcher for each in criteria.fields if each.field == "stream"]
     may_stream = all(_asks_function(each) or each.holds((True,)) for each in said)
     for fault in faults:
         kind = FAULTS[fault.kind]
         if kind.streams and not may_stream:
             return f"{fault.kind!r} needs a stream, but the match excludes streams"
-        matched = [*_places(where, dialects, settings)]
         if not any(_is_open_to(operation, kind) for _, operation, _ in matched):
             return f"{fault.kind!r} cannot be applied to what the match is for ({_listed(matched)})"
     return None
+
+
+def _where(criteria: RequestMatcher) -> list[FieldMatcher]:
+    """What criteria say of where a request goes, without alternatives."""
+    return [each for each in criteria.fields if each.field in WHERE]
 
 
 def _nowhere(where: Sequence[FieldMatcher], dialects: Mapping[str, Dialect]) -> str:
@@ -101,12 +111,11 @@ def _said(where: Sequence[FieldMatcher]) -> str:
 
 
 def _is_elsewhere(where: Sequence[FieldMatcher], dialects: Mapping[str, Dialect], settings: Settings) -> bool:
-    """Whether criteria name a path that no operation has, and that is not just a misspelt one."""
+    """Whether criteria that no operation meets name a path, and one that is not just misspelt."""
     fields, at = {each.field for each in where}, [each for each in where if each.field == "dialect"]
     return (
         "path" in fields
         and "operation" not in fields
-        and next(_places(where, dialects, settings), None) is None
         and next(_places(at, dialects, settings), None) is not None
         and _hint(where, dialects) is None
     )
