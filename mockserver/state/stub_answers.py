@@ -17,7 +17,7 @@ from mockserver.state.plan import Plan
 from mockserver.state.stubs.parse_replies import events_in, is_stream, read_header_reply, read_prepared
 from mockserver.state.stubs.registry import HandlerError, NearMiss, StubRegistry, exhausted, raised
 from mockserver.state.stubs.stub import MEASURED, Prepared, Raw, ReplyFunction, Stub
-from mockserver.state.stubs.templates import TemplateError, fill_all
+from mockserver.state.stubs.templates import TemplateError, fill
 from mockserver.state.stubs.values import StubError
 
 _OF_CREDENTIALS = (FailureKind.MISSING_CREDENTIALS, FailureKind.UNAUTHORIZED)
@@ -112,9 +112,8 @@ def render(prepared: Prepared, plan: Plan) -> Prepared:
     """The prepared answer of a plan, its templates filled and its functions called. Raises HandlerError."""
     if prepared.template is not None:
         try:
-            filled = read_prepared(
-                fill_all(prepared.template, plan.facts, groups_of(all_of(*plan.criteria), plan.facts))
-            )
+            groups = groups_of(all_of(*plan.criteria), plan.facts)
+            filled = read_prepared(fill(prepared.template, plan.facts, groups))
         except (StubError, TemplateError) as error:
             raise HandlerError(f"{plan.by}: its filled template: {error}") from None
         return prepared._replace(content=filled.content, headers=joined(filled.headers, prepared.headers))

@@ -49,18 +49,14 @@ def _read_template(text: str) -> tuple[str | _Gap, ...]:
     return tuple(_read_gap(part) if number % 2 else part for number, part in enumerate(parts))
 
 
-def fill(text: str, facts: Facts, groups: Mapping[str, str] = _NO_GROUPS) -> str:
-    """A template with its gaps filled. Raises TemplateError."""
-    return "".join(part if isinstance(part, str) else _filling(part, facts, groups) for part in _read_template(text))
-
-
-def fill_all(value: Any, facts: Facts, groups: Mapping[str, str] = _NO_GROUPS) -> Any:
-    """A value with all of its strings filled, at any depth; keys are unchanged."""
+def fill(value: Any, facts: Facts, groups: Mapping[str, str] = _NO_GROUPS) -> Any:
+    """A value with the gaps in all of its strings filled, at any depth; keys are unchanged. Raises TemplateError."""
     if isinstance(value, str):
-        return fill(value, facts, groups)
+        parts = _read_template(value)
+        return "".join(part if isinstance(part, str) else _filling(part, facts, groups) for part in parts)
     if isinstance(value, Mapping):
-        return {key: fill_all(item, facts, groups) for key, item in value.items()}
-    return [fill_all(item, facts, groups) for item in value] if isinstance(value, list | tuple) else value
+        return {key: fill(item, facts, groups) for key, item in value.items()}
+    return [fill(item, facts, groups) for item in value] if isinstance(value, list | tuple) else value
 
 
 def groups_in(value: Any) -> Iterator[str]:
