@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import takewhile
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 # How similar two names must be to count as near, 1 being equal: `rst` is near `reset`, `server` is not near `seed`.
 _NEAR = 0.7
@@ -47,16 +47,22 @@ def unknown_name(what: str, name: object, known: Iterable[object], synonyms: Map
     return f"unknown {what} {short_repr(name)}.{meant} Known: {', '.join(names) or 'none'}"
 
 
-def attribute_of(owner: object, name: str) -> Any:
-    """What `__getattr__` does for classes that tests use: an AttributeError with the nearest names, and all of them.
+class WithHints:
+    """A base of classes that tests use: the error about an unknown attribute names the nearest ones, and all of them.
 
     Python suggests names only for errors that nobody catches, and a runner of tests catches them all.
     """
-    if name.startswith("_") or hasattr(type(owner), name):
-        # A property that has raised an AttributeError of its own raises it again.
-        return object.__getattribute__(owner, name)
-    known = [each for each in dir(owner) if not each.startswith("_")]
-    raise AttributeError(f"{type(owner).__name__}: {unknown_name('attribute', name, known)}", name=name, obj=owner)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_") or hasattr(type(self), name):
+                # A property that has raised an AttributeError of its own raises it again.
+                return object.__getattribute__(self, name)
+            known = [each for each in dir(self) if not each.startswith("_")]
+            raise AttributeError(
+                f"{type(self).__name__}: {unknown_name('attribute', name, known)}", name=name, obj=self
+            )
 
 
 def short_repr(value: object) -> str:

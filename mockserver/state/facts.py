@@ -4,7 +4,7 @@ import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl
 
 import orjson
@@ -13,7 +13,7 @@ from mockserver.core.failures import Refusal
 from mockserver.core.generation import GenerationRequest
 from mockserver.core.json_values import Path, nests_absurdly, values_at
 from mockserver.core.matching.whole_requests import WHOLE, WHOLE_WITH_IDS, whole_request, without_secrets
-from mockserver.core.messages import attribute_of
+from mockserver.core.messages import WithHints
 from mockserver.core.regexes import renew_time_budget
 from mockserver.state.context import RequestContext
 
@@ -21,7 +21,7 @@ _VARIABLE = re.compile(r"{(\w+)}")
 _BOUNDARY = re.compile(r'boundary="?([^";, ]+)')
 
 
-class RequestFacts:
+class RequestFacts(WithHints):
     """The facts of a request, under the names that criteria use; None for what it does not have.
 
     - `dialect`, `operation`: their names. `path`: the dialect's own, or that of a route of the user's own.
@@ -55,9 +55,6 @@ class RequestFacts:
         self.messages = self._prompts[-1].messages if self._prompts else ()
         self.tool_result = self.messages[-1].answers if self.messages else None
         self._values: dict[tuple[str, Path], Sequence[object]] = {}
-
-    if not TYPE_CHECKING:
-        __getattr__ = attribute_of
 
     @property
     def key(self) -> str | None:

@@ -5,13 +5,13 @@ from contextlib import AbstractContextManager
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from anyio import to_thread
 
 from mockserver.core.matching.values import CriteriaError
-from mockserver.core.messages import attribute_of, pluralize
+from mockserver.core.messages import WithHints, pluralize
 from mockserver.state.deliveries import Delivered
 from mockserver.state.journal.views import PASSING, Past, View, explain_misses, explain_stale, journal_lines, loss
 from mockserver.state.namespaces import BAD_NAME, check_advance, is_name
@@ -67,7 +67,7 @@ class _Replayed(NamedTuple):
     shared: bool
 
 
-class Handle:
+class Handle(WithHints):
     """One namespace of a server: its URLs, the answers to its clients, and what these have done.
 
     `dialect` is the target of `OPENAI_BASE_URL`; without one, it points to the bare paths, each with its own dialect.
@@ -338,9 +338,6 @@ class Handle:
             return past
         self._backend.wait(_SETTLING)
         return self._backend.past()
-
-    if not TYPE_CHECKING:
-        __getattr__ = attribute_of
 
     def __repr__(self) -> str:
         return f"<mockserver {self.url}>"

@@ -4,9 +4,9 @@ The first method that defines an answer puts the stub into force; settings that 
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from mockserver.core.messages import attribute_of
+from mockserver.core.messages import WithHints
 from mockserver.state.stubs.values import StubError
 from mockserver.state.verify.selection import PLACES, asked_for
 from mockserver.testing.backend import HandleBackend
@@ -21,7 +21,7 @@ _ANSWERS = {**dict.fromkeys(_CONTENTS, _CONTENTS), "error": ("error",)}
 _TURNS = ("tool_result", "last_message", "turn", "number", "any", "all", "not")
 
 
-class StubBuilder:
+class StubBuilder(WithHints):
     """A stub under construction. It comes into force with the first method that defines its answer.
 
     Until then it is in the list `unfinished`.
@@ -119,9 +119,6 @@ class StubBuilder:
         if not isinstance(headers, Mapping):
             raise StubError(f"headers: {headers!r} is not a table of headers such as {{'x-trace': 'abc'}}")
         return self._put(headers=dict(headers))
-
-    if not TYPE_CHECKING:
-        __getattr__ = attribute_of
 
     def __repr__(self) -> str:
         return f"<stub {self.name!r} for requests{asked_for(self._match)}>"

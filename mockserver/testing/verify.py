@@ -1,9 +1,9 @@
 """`server.verify`: checks of exchanges, which raise AssertionError with what was expected, found, and nearest."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from mockserver.core.messages import attribute_of
+from mockserver.core.messages import WithHints
 from mockserver.state.journal.views import journal_lines
 from mockserver.state.verify import CHECKS, Evidence
 from mockserver.state.verify.client_review import Handling, Outcome, Verdict, client_facts_of, review_client
@@ -17,7 +17,7 @@ __tracebackhide__ = True
 _SETTLING = 0.5
 
 
-class Verifier:
+class Verifier(WithHints):
     """The exchanges that are checked: initially all in which a model was asked, after `calls` those that matched.
 
     Every check returns these exchanges, so that checks can be chained. Invalid arguments raise ValueError.
@@ -27,9 +27,6 @@ class Verifier:
         self._backend = backend
         self._declared = declared
         self._subject = subject or Selector(backend.past, backend.filter_exchanges)
-
-    if not TYPE_CHECKING:
-        __getattr__ = attribute_of
 
     def calls(
         self, count: int | None = None, *, at_least: int | None = None, at_most: int | None = None, **match: Any

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.messages import attribute_of, unknown_name
+from mockserver.core.messages import WithHints, unknown_name
 from mockserver.state.settings.options import OPTIONS
 
 OPTION_NAMES = [option.name for option in OPTIONS]
@@ -36,11 +36,10 @@ def test_the_nearest_name_is_suggested_where_one_is_near(name: object, known: li
     assert said == f"unknown name {name!r}.{suggested} Known: {', '.join(known) or 'none'}"
 
 
-class Shop:
+class Shop(WithHints):
     """A class that names its attributes in errors."""
 
     opens = 9
-    __getattr__ = attribute_of
 
     @property
     def broken(self) -> int:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from math import inf
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import orjson
 
-from mockserver.core.messages import attribute_of, pluralize
+from mockserver.core.messages import WithHints, pluralize
 from mockserver.state.journal.exchanges import MOST_BYTES, NOTHING, Forgotten
 
 # The prefix of the names of stubs for the next requests only; they do not count as missed (`nearest`).
@@ -47,7 +47,7 @@ class ExchangeField(Generic[Item]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class View:
+class View(WithHints):
     """One exchange: the request, what decided the answer, the outcome. Times are in seconds, on the server's clock."""
 
     data: Mapping[str, Any]
@@ -222,9 +222,6 @@ class View:
     def is_closed(self) -> bool:
         """Whether the answer has ended."""
         return self.closed_by is not None
-
-    if not TYPE_CHECKING:
-        __getattr__ = attribute_of
 
     def __repr__(self) -> str:
         return f"<exchange #{self.number}: {self.method} {self.path} -> {self.status}>"
