@@ -125,14 +125,9 @@ class View(WithHints):
         return float(self.data.get("arrived", self.at))
 
     @property
-    def ended(self) -> float | None:
-        """When nothing more was sent, on the same clock; None while it is open."""
-        return None if self.closed_by is None else self.arrived + self.seconds
-
-    @property
     def end(self) -> float:
-        """The same instant as a number; infinity while it is open."""
-        return inf if self.ended is None else self.ended
+        """When nothing more was sent, on the same clock; infinity while it is open."""
+        return self.arrived + self.seconds if self.is_closed else inf
 
     @property
     def body(self) -> Any:

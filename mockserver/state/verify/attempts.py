@@ -45,8 +45,7 @@ class Attempts(NamedTuple):
     @property
     def waits(self) -> tuple[float, ...]:
         """How long the client waited before each retry, in seconds from the end of the previous attempt."""
-        pairs = zip(self.views, self.views[1:], strict=False)
-        return tuple(max(after.arrived - (before.ended or after.arrived), 0.0) for before, after in pairs)
+        return tuple(max(after.arrived - before.end, 0.0) for before, after in pairwise(self.views))
 
 
 def attempts_of(views: Iterable[View]) -> list[Attempts]:

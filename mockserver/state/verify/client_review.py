@@ -289,9 +289,9 @@ def _free_waits(call: Attempts) -> tuple[float, ...]:
 
 
 def _answered_since(case: ReviewContext, key: bytes, failed: View) -> View | None:
-    """The latest successful request with this key, if it came after one had failed."""
+    """The latest successful request with this key, if it came after one had failed and ended."""
     found = case.answered.get(key)
-    return found if found is not None and found.arrived >= (failed.ended or failed.arrived) - _TICK else None
+    return found if found is not None and found.arrived >= failed.end - _TICK else None
 
 
 def _how(view: View) -> str:

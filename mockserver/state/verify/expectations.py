@@ -151,11 +151,10 @@ def cost(selection: Selection, most: float, prices: Mapping[str, Price]) -> str 
     if unpriced:
         return f"No price for {', '.join(unpriced)}. Add it, or '*' for all other models. Given: {', '.join(prices)}"
     total = sum(_cost(view, prices) for view in views)
-    if total <= most:
-        return _of_all((), selection.forgotten)
     dearest = sorted(views, key=lambda view: -_cost(view, prices))
     listed = [f"  {line(view)}: {_cost(view, prices):.6g}" for view in dearest[:_LISTED]]
-    return "\n".join([f"Expected a cost of at most {most:g}, found {total:.6g}. Most of it:", *listed])
+    lines = [f"Expected a cost of at most {most:g}, found {total:.6g}. Most of it:", *listed]
+    return _of_all(lines if total > most else (), selection.forgotten)
 
 
 def tool_called(selection: Selection, name: str, arguments: Mapping[str, Any]) -> str | None:
