@@ -154,6 +154,7 @@ YEW = variant(
     models=(Model("yew-1"),),
     error_body=lambda refusal: {"code": refusal.status, "says": refusal.message},
     fields={"n": None, "seed": None},
+    prefix=("/v1", ""),
     translate=lambda body: {"reasoning_effort": "low", **body},
     chats=CHAT._replace(delta={"role": "assistant", "content": None}),
     usage="each",
@@ -204,7 +205,11 @@ def test_texts_share_chunks_as_a_list_of_groups_says() -> None:
 
 
 def test_a_vendor_may_have_no_completions_and_state_the_status() -> None:
-    assert [operation.name for operation in YEW.operations] == ["chat_completions", "models", "model"]
+    assert [(operation.name, operation.paths) for operation in YEW.operations] == [
+        ("chat_completions", ("/v1/chat/completions", "/chat/completions")),
+        ("models", ("/v1/models", "/models")),
+        ("model", ("/v1/models/{id}", "/models/{id}")),
+    ]
     refused = [
         ask("yew", {**CHATTED, "model": "yew-1"}, headers={"authorization": "Bearer k-1", "x-mockserver-fault": fault})
         for fault in ("rate_limit", "unauthorized")

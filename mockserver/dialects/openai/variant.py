@@ -69,7 +69,7 @@ def variant(
     title: str,
     models: Sequence[Model],
     hosts: Sequence[str] = (),
-    prefix: str = "/v1",
+    prefix: str | Sequence[str] = "/v1",
     row: Row = model_row,
     listing: Callable[[Sequence[Members]], object] = listed,
     fields: Fields = MappingProxyType({}),
@@ -92,7 +92,7 @@ def variant(
 ) -> Dialect:
     """A dialect that differs from OpenAI's in these parts. Before it is given back, it is tried.
 
-    - `prefix`: what the paths begin with, and the base URL of clients ends with.
+    - `prefix`: what the paths begin with, and the base URL of clients ends with; of several, the first.
     - `row`: what is told of a model in the list of models; `listing`: the body that is made of all rows.
     - `fields`: JSON Schemas of further fields of requests, or of OpenAI's own, if they differ; a text is the name that
       OpenAI has for the field, and None removes one, which is then treated as any unknown one. `strict`: whether
@@ -153,14 +153,17 @@ def variant(
         LIST_MODELS._replace(handler=partial(list_models, **of_models, listing=listing), schemas=listed_schemas),
         GET_MODEL._replace(handler=partial(get_model, **of_models)),
     ]
-    served = [each._replace(paths=(prefix + each.paths[0].removeprefix("/v1"),)) for each in served]
+    prefixes = (prefix,) if isinstance(prefix, str) else prefix
+    served = [
+        each._replace(paths=tuple(each.paths[0].replace("/v1", start, 1) for start in prefixes)) for each in served
+    ]
     policy = QuotaPolicy(quotas) if isinstance(quotas, Mapping) else quotas
-    limited = frozenset(each.paths[0] for each in served[:asked])
+    limited = frozenset(path for each in served[:asked] for path in each.paths)
     variable = name.upper().replace("-", "_")
     usual = {
         "credentials": bearer,
         "stream_error": stream_error,
-        "clients": Clients(prefix, prefix, (f"{variable}_BASE_URL",), (f"{variable}_API_KEY",)),
+        "clients": Clients(prefixes[0], prefixes[0], (f"{variable}_BASE_URL",), (f"{variable}_API_KEY",)),
     }
     if latency is not None:
         usual |= {"presets": {name: Preset(latency, f"as fast as {title}")}, "realistic": name}
@@ -343,7 +346,7 @@ def _limits(
     told: dict[bytes, bytes] = {}
     for state in states:
         # Of several limits with the same headers, the first counts.
-        told = {**dict(_raw(limit_headers(state, scope.now))), **told}
+        told |= {name: value for name, value in _raw(limit_headers(state, scope.now)) if name not in told}
     return tuple(told.items())
 
 
