@@ -25,7 +25,7 @@ from mockserver.dialects.openai.responses.flavour import (
     usual_opening,
     write,
 )
-from mockserver.dialects.openai.responses.items import conversation_of, sealed
+from mockserver.dialects.openai.responses.items import TOOL_USAGE, conversation_of, sealed
 
 # The prefixes of the ids of items.
 PREFIXES = {
@@ -34,18 +34,6 @@ PREFIXES = {
 # And those of items of requests, by their types.
 _GIVEN_PREFIXES = {"function_call": "fc", "custom_tool_call": "ctc", "reasoning": "rs", "compaction": "cmp"}
 _ENCRYPTED = "reasoning.encrypted_content"
-_IMAGE_TOKENS = {"image_tokens": 0, "text_tokens": 0}
-# What the vendor's own tools have used, which are never called here.
-_TOOL_USAGE = {
-    "image_gen": {
-        "input_tokens": 0,
-        "input_tokens_details": _IMAGE_TOKENS,
-        "output_tokens": 0,
-        "output_tokens_details": _IMAGE_TOKENS,
-        "total_tokens": 0,
-    },
-    "web_search": {"num_requests": 0},
-}
 
 
 def write_response(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
@@ -165,7 +153,7 @@ def _members(response: Responding, output: Sequence[Members] | None, status: str
         "temperature": float(number_or(body.get("temperature"), 1.0)),
         "text": _text(body.get("text") or NOTHING),
         "tool_choice": body.get("tool_choice") or "auto",
-        "tool_usage": _TOOL_USAGE,
+        "tool_usage": TOOL_USAGE,
         "tools": response.options.more or [],
         "top_logprobs": int(body.get("top_logprobs") or 0),
         "top_p": float(number_or(body.get("top_p"), family.top_p)),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.core.generation import Constraint
+from mockserver.dialects.contracts import components
 from mockserver.dialects.openai.read import Body, read_format
 from mockserver.dialects.openai.replies import Kind
 
@@ -187,36 +188,11 @@ def _named(tool: Body) -> Body:
     return {"type": tool["type"], tool["type"]: {"name": tool.get("name", "")}}
 
 
+# What is told of a tool where the request says nothing (recorded in August 2026, of files and images earlier), and what
+# the vendor's own tools have used, which are never called here.
+_TOOLS = components("mockserver.dialects.openai", "tools")()
+TOOL_USAGE: Body = _TOOLS["usage"]
 _NOWHERE: Body = {"type": "approximate", "city": None, "country": None, "region": None, "timezone": None}
-_SEARCH: Body = {
-    "search_content_types": ["text"],
-    "search_context_size": "medium",
-    "user_location": {**_NOWHERE, "country": "US"},
-}
-# What is told of a tool that the request says nothing of (recorded in August 2026, of files and images earlier).
-_TOOLS: Mapping[str, Body] = {
-    "function": {"description": None, "output_schema": None, "parameters": None},
-    "custom": {"description": None, "format": {"type": "text"}},
-    "web_search": {"return_token_budget": "default", **_SEARCH},
-    "web_search_preview": _SEARCH,
-    "file_search": {
-        "filters": None,
-        "max_num_results": 20,
-        "ranking_options": {"ranker": "auto", "score_threshold": 0.0},
-    },
-    "image_generation": {
-        "background": "auto",
-        "model": "gpt-image-1",
-        "moderation": "auto",
-        "n": 1,
-        "output_compression": 100,
-        "output_format": "png",
-        "quality": "auto",
-        "size": "auto",
-    },
-    "mcp": {"allowed_tools": None, "headers": None, "require_approval": "always", "server_description": None},
-    "tool_search": {"description": None, "parameters": None},
-}
 # What is not repeated.
 _UNTOLD = ("external_web_access", "input_fidelity", "input_image_mask")
 _REDACTED = "<redacted>"
@@ -226,7 +202,7 @@ def echoed_tool(tool: Body) -> Body:
     """A tool as the answer repeats it: with all members, without secrets, and those of a namespace alike."""
     kind = tool["type"]
     given = {name: value for name, value in tool.items() if value is not None and name not in _UNTOLD}
-    told = {**_TOOLS.get(kind, {}), **given}
+    told = {**_TOOLS["unsaid"].get(kind, {}), **given}
     if "user_location" in told:
         told["user_location"] = {**_NOWHERE, **told["user_location"]}
     elif kind == "mcp":
