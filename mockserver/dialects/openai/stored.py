@@ -11,7 +11,7 @@ import orjson
 from mockserver.core.calls import Call
 from mockserver.core.dialect_state import ServedResponse
 from mockserver.core.dialects import OperationHandler, RequestScope
-from mockserver.core.failures import Refusal, Violation
+from mockserver.core.failures import Refusal
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply
 from mockserver.dialects.contracts import Contract, components
@@ -23,7 +23,6 @@ from mockserver.dialects.openai.refusals import explain, no_stored, refused, val
 from mockserver.dialects.openai.replies import Members, body_reply, plain, pretty
 from mockserver.dialects.openai.responses.answers import RESPONSE, input_item, made_id
 from mockserver.dialects.openai.responses.store import (
-    LONGEST_PAGE,
     Conversation,
     ResponseStore,
     StoredOperations,
@@ -87,24 +86,10 @@ class _Kind(NamedTuple):
 # --- responses, and the pages of lists ---------------------------------------------------------------------------
 
 
-def _wrong_limit(limit: str) -> Refusal:
-    digits = limit[:9].removeprefix("-")
-    if not (digits.isascii() and digits.isdecimal()):
-        return explain([Violation(("limit",), "type", "", "integer", limit)], responses=True)
-    found = int(limit[:9])
-    rule, bound = ("maximum", LONGEST_PAGE) if found > 0 else ("minimum", 1)
-    return explain([Violation(("limit",), rule, "", bound, found)], responses=True)
-
-
-def _wrong_order(order: str) -> Refusal:
-    return explain([Violation(("order",), "enum", "", ["asc", "desc"], order)], responses=True)
-
-
 _OPERATIONS = StoredOperations(
     lambda id_: no_stored("Response", id_),
     refused("Cannot cancel a synchronous response."),
-    _wrong_limit,
-    _wrong_order,
+    lambda violation: explain([violation], responses=True),
     plain,
     deleted="response.deleted",
     page_members=("object", "data", "first_id", "has_more", "last_id"),

@@ -162,11 +162,12 @@ def _query(body: Body, prompt: Prompt) -> str | None:
 
 
 make_store = partial(ResponseStore, flavour_of)
+# What is wrong with a parameter of a page.
+_PAGES = {"limit": f"must be from 1 to {LONGEST_PAGE}", "order": "must be one of 'asc', 'desc'"}
 _OPERATIONS = StoredOperations(
     lambda id_: Refusal(FailureKind.INVALID_REQUEST, f"Response with id '{id_}' not found", status=404),
     Refusal(FailureKind.INVALID_REQUEST, "Only responses created with 'background' can be cancelled"),
-    lambda limit: fault("limit", f"must be from 1 to {LONGEST_PAGE}"),
-    lambda order: fault("order", "must be one of 'asc', 'desc'"),
+    lambda wrong: fault(wrong.field, _PAGES[wrong.field]),
     streams=False,
 )
 get_response, delete_response = _OPERATIONS.get, _OPERATIONS.delete

@@ -1,6 +1,7 @@
 """What is stored in a namespace: responses, which later requests continue, conversations of them, and what else a
 vendor keeps under ids; and the operations that tell of responses."""
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ import orjson
 from mockserver.core.calls import Call
 from mockserver.core.dialect_state import Progress, ServedResponse
 from mockserver.core.dialects import RequestScope
-from mockserver.core.failures import Refusal
+from mockserver.core.failures import Refusal, Violation
 from mockserver.core.timeline import FrameBatch, LazyFrames, Reply
 from mockserver.dialects.openai.replies import Members, body_reply, ordered
 from mockserver.dialects.openai.responses.flavour import (
@@ -273,15 +274,14 @@ class StoredOperations(NamedTuple):
     """The operations on stored responses: what they refuse in a vendor's words, and how they write.
 
     - `unknown`: the refusal of an id; `not_cancellable` that of a response that is waited for.
-    - `wrong_limit`, `wrong_order`: those of a page's parameters.
+    - `wrong`: that of a page's parameters.
     - `plain`: writes a body that is no response. `streams`: whether a response can be had as a stream.
     - `deleted`: the `object` of what is said of a response that is deleted. `page_members`: those of a page.
     """
 
     unknown: Callable[[str], Refusal]
     not_cancellable: Refusal
-    wrong_limit: Callable[[str], Refusal]
-    wrong_order: Callable[[str], Refusal]
+    wrong: Callable[[Violation], Refusal]
     plain: Callable[[object], bytes] = orjson.dumps
     streams: bool = True
     deleted: str = "response"
@@ -338,16 +338,19 @@ class StoredOperations(NamedTuple):
         """The page that a query asks for, as it is `shown`: `order` is the usual one, `items` have an ascending one."""
         query = dict(parse_qsl(call.query))
         limit, order = query.get("limit", str(_USUAL_PAGE)), query.get("order", order)
-        if not (limit.isascii() and limit.isdecimal() and len(limit) < 4 and 1 <= int(limit) <= LONGEST_PAGE):
-            return self.wrong_limit(limit)
+        most = int(limit[:9]) if re.fullmatch("-?[0-9]+", limit) else None
+        if most is None:
+            return self.wrong(Violation(("limit",), "type", "", "integer", limit))
+        if not 1 <= most <= LONGEST_PAGE:
+            rule, bound = ("maximum", LONGEST_PAGE) if most > 0 else ("minimum", 1)
+            return self.wrong(Violation(("limit",), rule, "", bound, most))
         if order not in ("asc", "desc"):
-            return self.wrong_order(order)
+            return self.wrong(Violation(("order",), "enum", "", ["asc", "desc"], order))
         items = items if order == "asc" else items[::-1]
         # Clients may have given several items the same id: after the last of them, every page leads on.
         start = max((place for place, each in enumerate(items, 1) if each["id"] == query.get("after")), default=0)
-        page = [*map(shown, items[start : start + int(limit)])]
-        more = start + int(limit) < len(items)
-        return body_reply(self.listed(page, more=more))
+        page = [*map(shown, items[start : start + most])]
+        return body_reply(self.listed(page, more=start + most < len(items)))
 
     def listed(self, items: Sequence[Members], *, more: bool = False) -> bytes:
         """A list, or a page of one after which there is more."""
