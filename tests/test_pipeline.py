@@ -79,12 +79,12 @@ MOST = [
     ("/v1/completions", "llama3.1-8b", 262, 34),
     ("/friendli/serverless/v1/chat/completions", "meta-llama-3.1-8b-instruct", 236, 31),
     ("/friendli/v1/completions", "meta-llama-3.1-8b-instruct", 230, 33),
-    ("/openai/v1/chat/completions", "gpt-4o-mini", 262, 35),
+    ("/openai/v1/chat/completions", "gpt-4o-mini", 262, 32),
     ("/ovms/v3/chat/completions", "llama3", 246, 32),
     ("/ovms/v3/completions", "llama3", 225, 33),
     ("/upstash/llm/v1/chat/completions", "meta-llama/Meta-Llama-3-8B-Instruct", 240, 33),
     ("/yandex/v1/chat/completions", "gpt://b1gmockfolder/yandexgpt/latest", 240, 34),
-    ("/anthropic/v1/messages", "claude-sonnet-4-5", 300, 37),
+    ("/anthropic/v1/messages", "claude-sonnet-4-5", 264, 32),
 ]
 
 
