@@ -6,7 +6,8 @@ Recorded today: the gateway in front of everything says `{"detail": "..."}` (no 
 engine behind it `{"message": "..."}` with 422. If the engine fails, the gateway retries and then says so in plain text,
 with 500. Guessed: by the page, and in completions to this day, what breaks the contract gets 422 and FastAPI's
 `{"detail": [...]}`, which is the HTTPValidationError of the vendor's management API; everything else the
-`{"message": ..., "error": {}}` that the vendor's provider for Vercel reads (vendor note B4).
+`{"message": ..., "error": {}}` that the vendor's provider for Vercel reads (vendor note B4). `contract/refusals.json`
+has the words of the page's; that of a prompt which is too long is by one token too many for most of its models.
 """
 
 from collections.abc import Iterable
@@ -15,39 +16,14 @@ from typing import Any
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, error_event
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.seeding import hex_digits
-from mockserver.dialects.contracts import Words, custom_words, pydantic_words
+from mockserver.dialects.contracts import Words, components, custom_words, pydantic_words
 
 # Pydantic's prefix of the messages of custom checks.
 _VALUE_ERROR = "Value error, "
-_MESSAGES: dict[FailureKind, tuple[int, str]] = {
-    FailureKind.UNSUPPORTED_MEDIA_TYPE: (415, "Unsupported media type"),
-    FailureKind.BODY_TOO_LARGE: (413, "Request body too large"),
-    FailureKind.MISSING_CREDENTIALS: (401, "Not authenticated"),
-    FailureKind.UNAUTHORIZED: (401, "Invalid token"),
-    FailureKind.FORBIDDEN: (403, "Permission denied"),
-    FailureKind.PAYMENT_REQUIRED: (402, "Payment required"),
-    FailureKind.UNKNOWN_MODEL: (404, "Model not found"),
-    FailureKind.UNKNOWN_PATH: (404, "Not found"),
-    FailureKind.WRONG_METHOD: (405, "Method not allowed"),
-    FailureKind.CONTENT_FILTER: (400, "The request was refused by a content filter"),
-    FailureKind.RATE_LIMIT: (429, "Too many requests"),
-    FailureKind.OVERLOADED: (503, "Service temporarily unavailable"),
-    FailureKind.TIMEOUT: (504, "Request timed out"),
-    FailureKind.SERVER_ERROR: (500, "Internal server error"),
-}
-_DETAILS: dict[FailureKind, tuple[str, str]] = {
-    FailureKind.MALFORMED_JSON: ("json_invalid", "JSON decode error"),
-    FailureKind.NOT_AN_OBJECT: (
-        "model_attributes_type",
-        "Input should be a valid dictionary or object to extract fields from",
-    ),
-    FailureKind.INVALID_REQUEST: ("value_error", "The request is not valid"),
-    # One token too many for most of its models: clients search the message for these words.
-    FailureKind.CONTEXT_LENGTH: (
-        "value_error",
-        "Value error, the prompt has 131073 tokens, the model's maximum length is 131072",
-    ),
-}
+_WORDS = components(__package__, "refusals")()
+# The status and the message of what is refused as a whole; the code and the message of a body that is.
+_MESSAGES: dict[FailureKind, tuple[int, str]] = {FailureKind(kind): row for kind, row in _WORDS["messages"].items()}
+_DETAILS: dict[FailureKind, tuple[str, str]] = {FailureKind(kind): row for kind, row in _WORDS["details"].items()}
 
 
 def _message(refusal: Refusal, message: str) -> dict[str, Any]:

@@ -1,4 +1,8 @@
-"""OVMS' errors, all in one format: `{"error": "<text>"}` (vendor note 4); and the content types of all answers."""
+"""OVMS' errors, all in one format: `{"error": "<text>"}` (vendor note 4); and the content types of all answers.
+
+`contract/refusals.json` has the texts. The vendor has "no 401, 422, 429 anywhere": 401 to 403, 408 and 429 are only for
+faults that request them. Clients search for the words of a prompt that is too long, here by a token for a Llama 3.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Literal
@@ -8,6 +12,7 @@ import orjson
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.timeline import RawHeaders
+from mockserver.dialects.contracts import components
 
 JSON = b"application/json; charset=utf-8"
 STREAM_HEADERS: RawHeaders = (
@@ -34,10 +39,11 @@ def _graph_words(kind: Kind = "texts", status: str = "INVALID_ARGUMENT") -> str:
 
 
 _GRAPH = _graph_words()
-_FAILED = _GRAPH + "Response generation failed"
+_WORDS = components(__package__, "refusals")()
+_OF_GRAPHS = {FailureKind(kind): message for kind, message in _WORDS["graph"].items()}
+_FAILED = _GRAPH + _OF_GRAPHS[FailureKind.INVALID_REQUEST]
 # What most chat templates say of a conversation that they cannot write.
-ROLES_ALTERNATE = "Conversation roles must alternate user/assistant/user/assistant/..."
-_NOT_JSON = "The file is not valid json - "
+ROLES_ALTERNATE: str = _OF_GRAPHS[FailureKind.CHAT_TEMPLATE]
 
 
 def graph_fault(
@@ -72,7 +78,7 @@ def stream_error(status: int, body: object) -> bytes:
 
 def not_json(detail: str) -> Refusal:
     """The refusal of the HTTP layer, which parses a body before any graph."""
-    return Refusal(FailureKind.INVALID_REQUEST, _NOT_JSON + detail, status=412)
+    return Refusal(FailureKind.INVALID_REQUEST, f"The file is not valid json - {detail}", status=412)
 
 
 def _object(refusal: Refusal, words: str) -> dict[str, str]:
@@ -96,44 +102,24 @@ def _graph(message: str, body: ErrorBody = _object) -> ErrorTemplate:
     return ErrorTemplate(400, _GRAPH + message, body, content_type=JSON, streamed=streamed)
 
 
-# The vendor has "no 401, 422, 429 anywhere": 401 to 403, 408 and 429 are only for faults that request them.
-_COMMON: ErrorTable = {
-    FailureKind.MALFORMED_JSON: _row(412, _NOT_JSON + "Cannot parse JSON body"),
-    FailureKind.NOT_AN_OBJECT: _row(412, _NOT_JSON + "JSON body must be an object"),
-    FailureKind.UNKNOWN_MODEL: _row(404, "Mediapipe graph definition with requested name is not found"),
-    FailureKind.UNKNOWN_PATH: _row(400, "Invalid request URL"),
-    FailureKind.WRONG_METHOD: _row(406, "Unsupported method"),
-    FailureKind.UNSUPPORTED_MEDIA_TYPE: _row(404, "Mediapipe graph definition with requested name is not found"),
-    # "from the HTTP library", which then closes the connection.
-    FailureKind.BODY_TOO_LARGE: ErrorTemplate(413, "", lambda *_: b"", content_type=b"text/html; charset=utf-8"),
-    FailureKind.INVALID_REQUEST: _graph("Response generation failed"),
-    # One token too many for a Llama 3: clients search the message for these words.
-    FailureKind.CONTEXT_LENGTH: _graph("Number of prompt tokens: 8193 exceeds model max length: 8192"),
+_COMMON: dict[FailureKind, ErrorTemplate] = {
+    **{FailureKind(kind): _row(*row) for kind, row in _WORDS["server"].items()},
+    **{kind: _graph(message) for kind, message in _OF_GRAPHS.items()},
     FailureKind.CHAT_TEMPLATE: _graph(ROLES_ALTERNATE, _template_object),
     FailureKind.CONTENT_FILTER: _row(400, _FAILED),
-    FailureKind.FORBIDDEN: _row(403, "Forbidden"),
-    FailureKind.PAYMENT_REQUIRED: _row(402, "Payment required"),
-    FailureKind.RATE_LIMIT: _row(429, "Too many requests"),
-    FailureKind.OVERLOADED: _row(503, "Server is not ready"),
-    FailureKind.TIMEOUT: _row(408, "Request timeout"),
-    # Once a stream has begun, it is the graph that fails: with class INTERNAL, unless the request is to blame.
-    FailureKind.SERVER_ERROR: _row(500, "Internal server error")._replace(
-        midstream_message=_FAILED.replace("INVALID_ARGUMENT", "INTERNAL")
-    ),
+    # "from the HTTP library", which then closes the connection.
+    FailureKind.BODY_TOO_LARGE: ErrorTemplate(413, "", lambda *_: b"", content_type=b"text/html; charset=utf-8"),
 }
-_KEY = "Unauthorized request due to invalid or missing api-key"
+# Once a stream has begun, it is the graph that fails: with class INTERNAL, unless the request is to blame.
+_COMMON[FailureKind.SERVER_ERROR] = _COMMON[FailureKind.SERVER_ERROR]._replace(
+    midstream_message=_FAILED.replace("INVALID_ARGUMENT", "INTERNAL")
+)
 
-ERRORS: dict[Edition, ErrorTable] = {
-    # The older server knows no keys.
-    "documented": {
-        **_COMMON,
-        FailureKind.MISSING_CREDENTIALS: _row(401, _KEY),
-        FailureKind.UNAUTHORIZED: _row(401, _KEY),
-    },
-    # "HTTP 500 because UNAUTHORIZED is missing from the status map".
-    "observed": {
-        **_COMMON,
-        FailureKind.MISSING_CREDENTIALS: _row(500, _KEY),
-        FailureKind.UNAUTHORIZED: _row(500, _KEY),
-    },
-}
+
+def _with_keys(status: int) -> ErrorTable:
+    kinds = (FailureKind.MISSING_CREDENTIALS, FailureKind.UNAUTHORIZED)
+    return {**_COMMON, **dict.fromkeys(kinds, _row(status, _WORDS["key"]))}
+
+
+# The older server knows no keys. "HTTP 500 because UNAUTHORIZED is missing from the status map".
+ERRORS: dict[Edition, ErrorTable] = {"documented": _with_keys(401), "observed": _with_keys(500)}
