@@ -317,7 +317,11 @@ _UNITS_OF = {
     for names, units in (
         ("age", "year jahre jahren ans años anni anos лет год года років рік роки"),
         ("rating stars score", "star stars point points"),
-        ("passengers guests people persons party travelers", "adult people person guest passenger traveler pax"),
+        (
+            "passengers guests people persons party travelers servings",
+            "adult people person guest passenger traveler pax",
+        ),
+        ("temperature temp", "degrees celsius fahrenheit kelvin C F"),
     )
     for name in names.split()
 }
@@ -330,6 +334,8 @@ _UNITLESS = frozenset(
 )
 _PRICES = frozenset(map(stem, ("price", "cost", "amount", "total", "fare", "budget", "fee", "salary", "usd", "eur")))
 _CURRENCIES = frozenset("$€£¥₽₹")
+_YEAR = re.compile(r"(?:1[5-9]|20)\d\d(?: [^\W\d_]+)?")
+_MONEY = frozenset(map(stem, ("usd", "eur", "gbp", "jpy", "rub", "dollars", "euros", "pounds", "yen", "rubles")))
 
 
 def number_for(parameter: str, topic: str) -> Iterator[str]:
@@ -343,6 +349,9 @@ def number_for(parameter: str, topic: str) -> Iterator[str]:
     units = words.union(*(_UNITS_OF[word] for word in words if word in _UNITS_OF))
     if words & _PRICES:
         yield from (_digits(match) for match in found if topic[: match.start()].rstrip()[-1:] in _CURRENCIES)
+        units |= _MONEY
+    if "year" in words:
+        yield from (_digits(match) for match in found if _YEAR.fullmatch(match[0]))
     for match in found:
         if match[1] and stem(match[1]) in units:
             yield _digits(match)

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from mockserver.model.extraction.assignments import LONGEST_NUMBER, assigned_to, listed_for, number_of
 from mockserver.model.extraction.mentions import is_clear, texts_for
-from mockserver.model.intent import STRETCH, detect_intent
+from mockserver.model.extraction.moments import moments
+from mockserver.model.intent import NUMBERS, STRETCH, detect_intent
 from mockserver.model.literal_answers import sentiment
 from mockserver.model.schema import schema_fault
 from mockserver.model.schema.documents import SchemaNode
@@ -56,11 +57,10 @@ _NEGATED = re.compile(
 )
 
 # "Generate three profiles": a number of things in the plural that are to be made.
-_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _WANTED = re.compile(
     r"\b(?:generate|create|list|give|make|provide|write|invent|suggest|propose|name|come up with|return|produce|show|"
     r"need|want|find|recommend|draft)\b(?: (?:me|us|a list of|exactly|at least|the|up))*"
-    rf" (\d{{1,2}}|{'|'.join(_NUMBERS)}) "
+    rf" (\d{{1,2}}|{'|'.join(NUMBERS)}) "
     r"(?!(?:year|day|hour|minute|word|sentence|character|line|time)s?\b)"
     r"(?:[a-z][\w-]* ){0,3}?(?:[a-z][\w-]*s|people|children|men|women)\b",
     re.IGNORECASE,
@@ -69,10 +69,11 @@ _MOST_WANTED = 20
 
 
 class SchemaPart(NamedTuple):
-    """A property of an object, with its own schema. A `vague` one does not tell what it means."""
+    """A property, with its own schema, and that of its `items`. A `vague` one does not tell what it means."""
 
     name: str
     own: Schema
+    items: Schema
     vague: bool
 
 
@@ -90,7 +91,8 @@ class Shape:
             if isinstance(part, Mapping):
                 self._nodes[name] = _plain(node.child("properties", name))
                 own = self._nodes[name].schema
-                self.parts.append(SchemaPart(name, own, _is_vague(name, own)))
+                items = isinstance(own.get("items"), Mapping) and _plain(self._nodes[name].child("items")).schema
+                self.parts.append(SchemaPart(name, own, items or {}, _is_vague(name, own)))
         self.clear_first = sorted(self.parts, key=lambda part: part.vague)
         self.keys = {part.name.lower() for part in self.parts}
         self.numeric = [part.name for part in self.parts if type_of(part.own) in _NUMERIC and "enum" not in part.own]
@@ -121,8 +123,7 @@ def shape_of(schema: Schema) -> Shape:
 
 def accepting(schema: Schema) -> Accepts:
     """A function that tells whether the schema accepts a value, including its formats."""
-    document = compiled(schema).document
-    return lambda value: document.accepts(value) and document.accepts_formats(value)
+    return compiled(schema).document.accepts_formats
 
 
 def type_of(own: Schema) -> str:
@@ -141,12 +142,7 @@ def _is_vague(name: str, own: Schema) -> bool:
 
 def _says_what(name: str, own: Schema) -> bool:
     """Whether a property tells what it means, by its name, its format or its description."""
-    return is_clear(f"{name} {own.get('format', '')}", _description_of(own))
-
-
-def _description_of(own: Schema) -> str:
-    """The description in a schema; empty if it has none."""
-    return own["description"] if isinstance(own.get("description"), str) else ""
+    return is_clear(f"{name} {own.get('format', '')}", str(own.get("description", "")))
 
 
 def _plain(node: SchemaNode) -> SchemaNode:
@@ -201,7 +197,7 @@ def is_told(schema: Schema, topic: str) -> bool:
     parts = {part.name: part for part in shape_of(schema).parts}
     for name in required:
         part = parts.get(name)
-        if part is None or part.vague or not (offers := _offers(name, part.own, filling)):
+        if part is None or part.vague or not (offers := _offers(part, filling)):
             return False
         values = offers[0] if isinstance(offers[0], list) else [offers[0]]
         told = type_of(part.own) in _NUMERIC or "enum" in part.own or all(value in named for value in values)
@@ -216,10 +212,8 @@ def with_items(schema: Any, count: int | None) -> Any:
     if count is None or not isinstance(schema, Mapping):
         return schema
     parts = schema.get("properties")
-    named = parts.items() if isinstance(parts, Mapping) else ()
-    lists = {name: own for name, own in named if isinstance(own, Mapping) and type_of(own) == "array"}
-    if type_of(schema) == "array":
-        lists = {"": schema}
+    held = {"": schema} if type_of(schema) == "array" else parts if isinstance(parts, Mapping) else {}
+    lists = {name: own for name, own in held.items() if isinstance(own, Mapping) and type_of(own) == "array"}
     if len(lists) != 1:
         return schema
     [(name, own)] = lists.items()
@@ -235,12 +229,15 @@ def with_items(schema: Any, count: int | None) -> Any:
 def texts_of(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[Any]:
     """What the prompt offers for a string; if its property does not tell what it means, the words that it usually has,
     or an only name."""
-    if _says_what(name, own) or "format" in own:
-        found = texts_for(f"{name} {own.get('format', '')}", topic, about, _description_of(own))
+    form = str(own.get("format", ""))
+    if _says_what(name, own) or form:
+        # An address for mail is one, whoever attends.
+        what = form if is_clear(form, "") else f"{name} {form}"
+        found = (*moments(topic[:STRETCH], form), *texts_for(what, topic, about, str(own.get("description", ""))))
         return list(dict.fromkeys(text[:_LONGEST_INPUT] for text in found if text))
     usual = usual_words(name, detect_intent(topic).language)
     if usual:
-        return _mentioned(usual, topic)
+        return _mentioned(name, usual, topic)
     only = {found.text for found in names(topic, about)}
     return list(only) if len(only) == 1 else []
 
@@ -249,8 +246,9 @@ def _filled(base: Mapping[str, Any], shape: Shape, filling: _Filling, accepts: A
     instance = _counted(base, shape, filling, accepts)
     taken: list[Any] = []
     offered: list[list[Any]] = []
-    for name, own, vague in shape.clear_first:
-        offers = _offers(name, own, filling) if filling.guessing or not vague else []
+    for part in shape.clear_first:
+        name, own, _, vague = part
+        offers = _offers(part, filling) if filling.guessing or not vague else []
         # Of two properties that mean the same, the second gets the second text: "from May 1 to May 5".
         turn = offered.count(offers) % max(len(offers), 1)
         offered.append(offers)
@@ -274,7 +272,7 @@ def _filled(base: Mapping[str, Any], shape: Shape, filling: _Filling, accepts: A
 
 def _within(part: SchemaPart, instance: Mapping[str, Any], shape: Shape, filling: _Filling, accepts: Accepts) -> Any:
     """The value of a property, filled if it is an object or a list of objects."""
-    name, own, _ = part
+    name = part.name
 
     def stands(value: object) -> bool:
         return accepts({**instance, name: value})
@@ -282,8 +280,7 @@ def _within(part: SchemaPart, instance: Mapping[str, Any], shape: Shape, filling
     value = instance[name]
     if isinstance(value, dict):
         return _filled(value, shape.of(name), filling, stands)
-    items = own.get("items")
-    if not (isinstance(value, list) and isinstance(items, Mapping) and value and isinstance(value[0], dict)):
+    if not (isinstance(value, list) and part.items and value and isinstance(value[0], dict)):
         return value
     rows = _rows(value, shape.of(name, "items"), filling)
     return rows if rows and stands(rows) else value
@@ -306,27 +303,31 @@ def _rows(base: Sequence[dict[str, Any]], item: Shape, filling: _Filling) -> lis
 
 
 def _counted(base: Mapping[str, Any], shape: Shape, filling: _Filling, accepts: Accepts) -> dict[str, Any]:
-    """The instance with the prompt's numbers in order, if there are as many as numeric properties, and at least two;
-    or a single one, with `guessing`."""
+    """The instance with the numbers that the prompt states for properties, and the others in order for the rest, if
+    there are as many, and at least two of all; or a single one, with `guessing`."""
     wanted = shape.numeric
     if len(wanted) < (1 if filling.guessing else 2):
         return dict(base)
     found = _read_numbers(numbers(filling.topic))
-    counted = {**base, **dict(zip(wanted, found, strict=False))}
-    return counted if len(found) == len(wanted) and accepts(counted) else dict(base)
+    own = {name: number for name in wanted for number in _read_numbers(number_for(name, filling.topic))[:1]}
+    rest = [number for number in found if number not in own.values()]
+    left = [name for name in wanted if name not in own]
+    counted = {**base, **own, **dict(zip(left, rest, strict=False))}
+    return counted if len(rest) == len(left) and accepts(counted) else dict(base)
 
 
 def _read_numbers(texts: Iterable[str]) -> list[int | float]:
     return [number_of(text) for text in texts if len(text) <= LONGEST_NUMBER]
 
 
-def _offers(name: str, own: Schema, filling: _Filling) -> list[Any]:
+def _offers(part: SchemaPart, filling: _Filling) -> list[Any]:
     """What the prompt offers for a property, best first."""
+    name, own, items, _ = part
     if "const" in own:
         return []
     if isinstance(own.get("enum"), list):
         felt = sentiment(own["enum"], filling.topic)
-        return _mentioned(own["enum"], filling.topic) if felt is None else [felt]
+        return _mentioned(name, own["enum"], filling.topic) if felt is None else [felt]
     kind, offers = type_of(own), list[Any]()
     if kind == "string":
         offers = texts_of(name, own, filling.topic, filling.about)
@@ -336,28 +337,33 @@ def _offers(name: str, own: Schema, filling: _Filling) -> list[Any]:
     elif kind == "boolean":
         stated = _truth(name, filling.topic[:STRETCH])
         offers = [] if stated is None else [stated]
-    elif kind == "array":
-        items = own.get("items")
-        if isinstance(items, Mapping) and type_of(items) == "string" and "enum" not in items:
-            # All names together, or those of the list that some of them make.
-            texts = texts_of(name, items, filling.topic, filling.about)
-            together = listed(filling.topic, names(filling.topic, filling.about))
-            named = listed_for(name, filling.topic[:STRETCH])
-            texts = named if len(named) > 1 else [text for text in texts if text in together] or texts
-            offers = [texts] if texts else []
-        elif filling.guessing and isinstance(items, Mapping) and type_of(items) in _NUMERIC:
-            # All numbers, if there are several.
-            several = _read_numbers(numbers(filling.topic))
-            offers = [several] if len(several) > 1 else []
+    elif kind == "array" and isinstance(items.get("enum"), list):
+        mentioned = _mentioned(name, items["enum"], filling.topic)
+        offers = [mentioned] if mentioned else []
+    elif kind == "array" and type_of(items) == "string":
+        # All names together, or those of the list that some of them make.
+        texts = texts_of(name, items, filling.topic, filling.about)
+        together = listed(filling.topic, names(filling.topic, filling.about))
+        named = listed_for(name, filling.topic[:STRETCH])
+        texts = named if len(named) > 1 else [text for text in texts if text in together] or texts
+        offers = [texts] if texts else []
+    elif (
+        kind == "array"
+        and type_of(items) in _NUMERIC
+        and (filling.guessing or words_in(name) <= words_in(filling.topic))
+    ):
+        # All numbers, if there are several.
+        several = _read_numbers(numbers(filling.topic))
+        offers = [several] if len(several) > 1 else []
     return offers[:_TRIED]
 
 
-def _mentioned(values: Sequence[Any], topic: str) -> list[Any]:
-    """The strings of an enumeration that the prompt mentions, in its order."""
-    texts = (value for value in values if isinstance(value, str) and value)
+def _mentioned(name: str, values: Sequence[Any], topic: str) -> list[Any]:
+    """The words of an enumeration that the prompt mentions, in its order, or the numbers that it states for a name."""
     stretch = topic[:STRETCH]
-    found = ((place_of(text, stretch), text) for text in texts)
-    return [text for _, text in sorted((place, text) for place, text in found if place is not None)]
+    found = ((place_of(text, stretch), text) for text in values if isinstance(text, str) and text)
+    mentioned = [text for _, text in sorted((place, text) for place, text in found if place is not None)]
+    return mentioned or [number for number in _read_numbers(number_for(name, topic)) if number in values]
 
 
 def _truth(name: str, topic: str) -> bool | None:
@@ -385,5 +391,5 @@ def wanted_items(topic: str) -> int | None:
     match = _WANTED.search(topic[:STRETCH])
     if match is None:
         return None
-    count = int(match[1]) if match[1].isdigit() else _NUMBERS.index(match[1].lower()) + 2
+    count = NUMBERS.get(match[1].lower()) or int(match[1])
     return count if 0 < count <= _MOST_WANTED else None

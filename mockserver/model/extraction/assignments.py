@@ -29,11 +29,17 @@ _ASSIGNED = re.compile(
 )
 
 
+# "name: bob, city: berlin": a single colon may as well stand before a text that is worked on.
+_LISTED = re.compile(r"(?:^|[,;\n])\s*\w{1,40}: ?[^\s{\[]", re.ASCII)
+
+
 def assigned_to(parameter: str, topic: str) -> Iterator[Any]:
-    """The values that an assignment such as "city = Oslo" or "sizes=[1, 2]" has for a parameter: as JSON, as text."""
-    if "=" not in topic or len(parameter) > STRETCH or not parameter.isidentifier():
+    """The values that an assignment has for a parameter, as JSON and as text: "city = Oslo", "sizes=[1, 2]", or several
+    such as "name: bob, city: berlin"."""
+    if len(parameter) > STRETCH or not parameter.isidentifier() or not ("=" in topic or ":" in topic):
         return
-    for match in re.finditer(rf"(?<!\w){parameter} ?=(?![=>]) ?", topic, re.IGNORECASE):
+    colon = rf"|(?:^|[,;\n]\s*){parameter}:" if len(_LISTED.findall(topic)) > 1 else ""
+    for match in re.finditer(rf"(?:(?<!\w){parameter} ?=(?![=>]){colon}) ?", topic, re.IGNORECASE):
         try:
             value, end = _JSON.raw_decode(topic, match.end())
             if _AFTER_VALUE.match(topic, end):

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from mockserver.model import languages
 from mockserver.model.extraction.assignments import NO_KEYS, UNQUOTED, named_value
+from mockserver.model.extraction.moments import MONTH
 from mockserver.model.intent import STRETCH, detect_intent
 from mockserver.model.terms import ADDRESS, Name, names, opens, phones, words_in
 
@@ -44,12 +45,8 @@ _UNDIVIDED_PHONE = re.compile(r"(?<![\w.,$€£+(#/-])\d{10,11}(?!\w|[.,/-]\d)")
 _TIME = re.compile(
     r"\b(?:\d{1,2}(?::\d\d)? ?[ap]\.?m\b\.?|(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?\b|noon\b|midnight\b)", re.I
 )
-_MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
-    r"nov(?:ember)?|dec(?:ember)?)"
-)
 _DAY = re.compile(
-    rf"\b(?:{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d{{1,2}}(?:st|nd|rd|th)? {_MONTH}\b(?:,? \d{{4}})?"
+    rf"\b(?:{MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d{{1,2}}(?:st|nd|rd|th)? {MONTH}\b(?:,? \d{{4}})?"
     r"|(?:(?:next|this|last) )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|the day after tomorrow|today|tonight|tomorrow"
     r"|yesterday|послезавтра|сегодня|завтра|вчера)\b",
     re.IGNORECASE,
@@ -194,6 +191,7 @@ def _lead(words: str) -> re.Pattern[str]:
 
 _IN = _lead("(?:in|at|near|to|from|for|of|в|во|из|для|aus|nach|à|de|en|em|da|a|para|su|per|з|із)(?: the)?")
 _AT = _lead("at|for")
+_ASSIGNED = _lead("assign(?:ed)?(?: (?:it|this))? to")
 _BY = _lead("by|from|von|de|di|por|от")
 _FROM = _lead("from|из|от|von|aus|de|desde|da|dal|з|із")
 _TO = _lead("to|into|в|до|nach|zu|à|vers|a|hasta|para|до")
@@ -222,6 +220,7 @@ def is_clear(parameter: str, description: str) -> bool:
 def _meant(text: str) -> tuple[_Read, ...]:
     words = words_in(text)
     words = words.union(word.removesuffix("s") for word in words)
+    words = words.union(f"{part}name" for part in ("first", "last") if {part, "name"} <= words)
     # A "departure date" is a date, wherever the departure is.
     words = words & _TIMES or words
     return tuple(read for meant, read in _READINGS if words & meant)
@@ -268,6 +267,11 @@ def _address_part(name: str) -> _Read:
     return read
 
 
+def _name_part(place: int) -> _Read:
+    """Reads the first or the last word of the names that have several."""
+    return lambda topic, about: (words[place] for name in _named(topic, about) if len(words := name.split()) > 1)
+
+
 def _all_phones(topic: str, about: frozenset[str]) -> Iterator[str]:
     """Telephone numbers: +44 20 7946 0958, (555) 123-4567; last those that are not divided into groups."""
     yield from (match[0] for match in phones(topic))
@@ -309,6 +313,8 @@ def _asked(topic: str, about: frozenset[str]) -> Iterator[str]:
 
 # The readings for words in a parameter's name or description, in the order in which they are tried.
 _ROWS: tuple[tuple[str, _Read], ...] = (
+    ("firstname forename", _name_part(0)),
+    ("lastname surname", _name_part(-1)),
     ("street", _address_part("street")),
     ("city town", _address_part("city")),
     ("state province region", _address_part("state")),
@@ -320,12 +326,12 @@ _ROWS: tuple[tuple[str, _Read], ...] = (
     ("vendor supplier seller merchant sender", _led_by(_FROM)),
     ("city town", _matches(_WITHIN, 1)),
     ("country", _matches(_IN_COUNTRY, 2)),
+    ("from origin source departure start откуда", _led_by(_FROM)),
+    ("to destination target arrival end куда", _led_by(_TO)),
     ("language lang", _matches(_INTO_LANGUAGE, 1)),
     ("language lang", _matches(_TRANSLATED_TO, 1)),
     ("address location", _matches(ADDRESS)),
     ("zip zipcode postal postcode", _matches(_POSTCODE)),
-    ("from origin source departure start откуда", _led_by(_FROM)),
-    ("to destination target arrival end куда", _led_by(_TO)),
     ("email mail recipient to address sender", _matches(_EMAIL)),
     ("url link uri website page address", _matches(_URL)),
     ("date day when start end from to until since check checkin checkout дата", _matches(_DATE)),
@@ -361,13 +367,14 @@ _ROWS: tuple[tuple[str, _Read], ...] = (
     ("name product item title", _matches(_PRICED, 1)),
     ("product item items goods food dish article", _matches(_COUNTED, 1)),
     ("name names person people user username customer recipient author guest pet", _persons),
+    ("assignee owner responsible", _led_by(_ASSIGNED)),
     ("city town location place country region area destination capital where город страна место", _led_by(_IN)),
     (
         "city cities town towns location locations place places country countries region area destination capital "
         "where name names person people user customer company companies symbol ticker product artist author team "
         "vendor supplier seller merchant organization organisation employer publisher assignee owner responsible "
         "recipient participants attendees members guests timezone zone song track album movie film "
-        "book город города страна место",
+        "book hotel restaurant город города страна место",
         _named,
     ),
     ("room place location area zone", _places),

@@ -254,7 +254,7 @@ def _taking(
     """The property that takes one of several things; None if no property does, or only one that takes them all."""
     if len(things) < 2:
         return None
-    for name, own, _ in shape_of(schema).parts:
+    for name, own, *_ in shape_of(schema).parts:
         if type_of(own) == "string" and "enum" not in own and things[0] in texts_of(name, own, topic, about):
             taken = {**base, name: things[0]}
             return name if accepting(schema)(taken) else None

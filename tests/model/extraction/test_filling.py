@@ -57,6 +57,19 @@ ASSIGNED = whole(label=TEXT, note=TEXT, sizes=SIZES, deep={"type": "boolean"}, n
 CALLER = whole(name=TEXT, age={"type": "integer"}, phone=TEXT)
 NAMED: Schema = {"type": "array", "items": whole(name=TEXT)}
 NUMBER: Schema = {"type": "number"}
+MEETING = whole(
+    start={"type": "string", "format": "date-time"},
+    end={"type": "string", "format": "date-time"},
+    attendees={"type": "array", "items": {"type": "string", "format": "email"}},
+)
+LIFE = whole(
+    first_name=TEXT,
+    lastName=TEXT,
+    born={"type": "string", "format": "date"},
+    died={"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}]},
+)
+WEATHER = whole(temperature=NUMBER, conditions={"type": "array", "items": {"enum": ["sunny", "cloudy", "rain"]}})
+QUARTER = whole(revenue=NUMBER, growth=NUMBER, year={"type": "integer"})
 STAFF = whole(name=TEXT, title=TEXT, company=TEXT, skills={"type": "array", "items": TEXT})
 JOURNEY = whole(origin=TEXT, departure_date=TEXT, return_date=TEXT, passengers={"type": "integer"})
 INVOICE = whole(invoice_number=TEXT, vendor=TEXT, date=TEXT, due_date=TEXT, total=NUMBER)
@@ -160,6 +173,48 @@ def written(kind: str, prompt: str, schema: Schema | None, key: int = 7) -> Any:
             'Record label = The Long Way, note = "a, b" and sizes = [[1, 2], [3]], deep = true, none=null.',
             ASSIGNED,
             {"label": "The Long Way", "note": "a, b", "sizes": [[1, 2], [3]], "deep": True, "none": None},
+        ),
+        (
+            "Meet on 2026-03-04 from 10:00 to 11:30 with ann@x.org and bob@y.org",
+            MEETING,
+            {
+                "start": "2026-03-04T10:00:00Z",
+                "end": "2026-03-04T11:30:00Z",
+                "attendees": ["ann@x.org", "bob@y.org"],
+            },
+        ),
+        (
+            "Ada Lovelace was born on December 10, 1815 and died on 27th November 1852.",
+            LIFE,
+            {"first_name": "Ada", "lastName": "Lovelace", "born": "1815-12-10", "died": "1852-11-27"},
+        ),
+        (
+            "Set it for 7:30 pm on 12/24/2026",
+            whole(time={"type": "string", "format": "time"}, day={"type": "string", "format": "date"}),
+            {"time": "19:30:00Z", "day": "2026-12-24"},
+        ),
+        (
+            "It's 21.5 degrees in Paris, cloudy with some rain.",
+            WEATHER,
+            {"temperature": 21.5, "conditions": ["cloudy", "rain"]},
+        ),
+        (
+            "In Q2 2025, revenue was 4.5 million USD, up 12% YoY.",
+            QUARTER,
+            {"revenue": 4_500_000, "growth": 12, "year": 2025},
+        ),
+        ("Pay 120.50 EUR at 14:30", whole(amount=NUMBER), {"amount": 120.5}),
+        ("I give it 4 stars, 2 thumbs up", whole(rating={"enum": [1, 2, 3, 4, 5]}), {"rating": 4}),
+        ("Assign it to Maria, since Safari crashes", whole(assignee=TEXT), {"assignee": "Maria"}),
+        (
+            "name: bob, age: 25, city: berlin, is_active: false",
+            whole(name=TEXT, age={"type": "integer"}, city=TEXT, is_active={"type": "boolean"}),
+            {"name": "bob", "age": 25, "city": "berlin", "is_active": False},
+        ),
+        (
+            "Translate it from English to French",
+            whole(source_language=TEXT, target_language=TEXT),
+            {"source_language": "English", "target_language": "French"},
         ),
     ],
 )
