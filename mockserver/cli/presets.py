@@ -9,11 +9,13 @@ from statistics import median
 from textwrap import fill
 
 from mockserver.cli.command import Command, argument
+from mockserver.core.installed import load_dialects
 from mockserver.latency.parse_latency import NotationError, preset_profile, read_profile
 from mockserver.latency.profiles import OFF, REALISTIC, Profile, presets
 from mockserver.latency.timing import draw_timing
 from mockserver.server.files import TraceFiles
-from mockserver.state.settings import ConfigError
+from mockserver.state.settings import ConfigError, Settings
+from mockserver.state.settings.checks import check_all
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _BARS = 30
@@ -33,6 +35,7 @@ def show_presets(options: argparse.Namespace) -> int:
         except NotationError as error:
             raise ConfigError(f"--latency {options.latency!r}: {error}") from None
         return 0
+    check_all(Settings(), load_dialects())
     print(f"{OFF}: no delays\n{REALISTIC}: the preset of each dialect")
     for name, preset in presets().items():
         print(f"\n{name}: {preset.summary}")

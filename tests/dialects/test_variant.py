@@ -336,6 +336,13 @@ def test_what_cannot_be_loaded_is_told_with_its_entry_point(
     assert re.search(words, capsys.readouterr().err)
 
 
+def test_a_latency_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    elm = variant("elm", title="Elm", models=MODELS, latency="prefill=5 parsecs")
+    monkeypatch.setattr("mockserver.cli.presets.load_dialects", lambda: {"elm": elm})
+    assert main(["presets"]) == 2
+    assert "dialect elm: presets['elm']: column 9: '5 parsecs' is not a duration" in capsys.readouterr().err
+
+
 def test_a_dialect_needs_a_name_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     folder = tmp_path / "ash-1.dist-info"
     folder.mkdir()

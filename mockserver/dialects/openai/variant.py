@@ -197,7 +197,7 @@ _SAMPLED = {
     for name in ("top_k", "min_p", "repetition_penalty", "length_penalty", "xtc_threshold", "xtc_probability")
 }
 _MESSAGES = [{"role": "user", "content": "Hi"}]
-# A value of each type of which OpenAI's fields know all values or none.
+# What a field of a type may hold, if its schema lists no values.
 _VALUES: Mapping[str, object] = {"boolean": True, "integer": 1, "number": 0.5}
 
 
