@@ -26,7 +26,7 @@ from mockserver.dialects.friendli.errors import invalid
 from mockserver.dialects.friendli.models import TRAITS
 from mockserver.dialects.friendli.read import Place, Thoughts, beyond_window, read_reasoning, valid_body
 from mockserver.dialects.openai.read import Body, function_tool, number_or, tool_choice
-from mockserver.dialects.openai.replies import EVENT_STREAM, GeneratedItem, Members, generated_items, incomplete_reason
+from mockserver.dialects.openai.replies import GeneratedItem, Members, generated_items, incomplete_reason
 from mockserver.dialects.openai.responses.flavour import (
     Responding,
     ResponseFlavour,
@@ -334,7 +334,6 @@ _OWN = ResponseFlavour(
     ended=_ended,
     generated=_generated,
     output=_output,
-    stream_headers=lambda response: ((b"content-type", EVENT_STREAM + b"; charset=utf-8"),),
 )
 
 _BY_VLLM = _OWN._replace(runs=_runs, forms={**FORMS, "thought": FORMS["thought"]._replace(part=_PART)})

@@ -138,31 +138,14 @@ def fingerprint_of(model: str, family: Family) -> str | None:
 # --- speed -------------------------------------------------------------------------------------------------------
 
 # By what users measure: first tokens after half a second, the smallest models some 150 tokens a second.
-PRESETS = {
-    "openai": Preset(
-        "queue=lognormal(15ms, 0.8, max=500ms), prefill=lognormal(280ms, 0.4, max=3s), prefill_per_token=0.03ms, "
-        "itl=lognormal(11ms, 0.35, max=250ms), network=lognormal(45ms, 0.3, max=300ms)",
-        "OpenAI: first token after about 0.4 s, some 85 tokens/s",
-    ),
-    "openai-small": Preset(
-        "openai, prefill=lognormal(200ms, 0.4, max=3s), itl=lognormal(6.5ms, 0.35, max=250ms)",
-        "OpenAI, a mini or nano model: some 145 tokens/s",
-    ),
-    "openai-large": Preset(
-        "openai, prefill=lognormal(650ms, 0.5, max=8s), itl=lognormal(18ms, 0.35, max=400ms)",
-        "OpenAI, one of its largest models: some 52 tokens/s",
-    ),
-}
+PRESETS = {name: Preset(*row) for name, row in _TABLE["presets"].items()}
 # "Cache hits occur in increments of 128 tokens"; prompts are kept for five to ten minutes without use.
 PROMPT_CACHING = PromptCaching(block=128, lifetime=300)
-_SMALL, _LARGE = ("-mini", "-nano", "-luna", "3.5-turbo"), ("-pro", "-astra", "gpt-5.5", "gpt-4-")
 
 
 def preset_of(model: str) -> str:
-    """The preset of a model's size."""
-    name = model[:64]
-    sizes = (("openai-small", _SMALL), ("openai-large", _LARGE))
-    return next((preset for preset, parts in sizes if any(part in name for part in parts)), "openai")
+    """The preset of a model's size, by the first part that its name has."""
+    return next((preset for part, preset in _TABLE["sizes"].items() if part in model[:64]), "openai")
 
 
 # --- the list of models ------------------------------------------------------------------------------------------

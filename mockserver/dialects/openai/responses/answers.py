@@ -325,6 +325,5 @@ RESPONSE = ResponseFlavour(
     input_item=lambda response, item, place: input_item(response.scope, item, place),
     pad=_pad,
     opening=_opening,
-    stream_headers=lambda response: ((b"content-type", b"text/event-stream; charset=utf-8"),),
     waits=False,
 )

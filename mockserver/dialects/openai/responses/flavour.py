@@ -269,7 +269,9 @@ class ResponseFlavour(NamedTuple):
     forms: Mapping[Kind, Form] = MappingProxyType(FORMS)
     first: int = 0
     done: bool = False
-    stream_headers: Callable[[Responding], RawHeaders] = lambda response: ((b"content-type", EVENT_STREAM),)
+    stream_headers: Callable[[Responding], RawHeaders] = lambda response: (
+        (b"content-type", EVENT_STREAM + b"; charset=utf-8"),
+    )
     content_type: bytes = JSON
     waits: bool = True
 
