@@ -169,7 +169,7 @@ def test_the_image_can_record(image: Image) -> None:
 
 def test_compose_waits_for_health_and_reloads_a_folder() -> None:
     server, app = SERVICES["mockserver"], SERVICES["app"]
-    assert server["read_only"] is True
+    assert (server["read_only"], server["init"]) == (True, True)
     assert app["depends_on"] == {"mockserver": {"condition": "service_healthy"}}
     folder = next(volume for volume in server["volumes"] if volume.endswith(":/config:ro")).partition(":")[0]
     assert main(["check", str(REPOSITORY / folder / "mock.toml")]) == 0
