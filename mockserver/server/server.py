@@ -17,6 +17,7 @@ from _thread import start_new_thread
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
+from shutil import which
 from types import FrameType
 from typing import Any, Literal, NoReturn, Protocol, Self, TypeVar
 
@@ -55,17 +56,15 @@ KILL_SECONDS = 0.86
 _STUCK = "mockserver was still computing after it was told to end: ended at once\n"
 # Kills the process that has started it if that takes too long to end after a signal. The standard input has the number
 # of each signal that it gets, as a byte, and ends with it. The arguments are the time in seconds, and what to say then.
-_SHELL, _WATCHER = (
-    "/bin/sh",
-    """\
+_TOOLS = ("sh", "od", "sleep")
+_WATCHER = """\
 while number=$(od -An -tu1 -N1) && [ "$number" ]; do
   case $(($number)) in
     2 | 15) [ "$killer" ] || { { sleep "$1" >/dev/null 2>&1; printf %s "$2" >&2; kill -9 $PPID; } & killer=$!; } ;;
   esac
 done
 [ -z "$killer" ] || kill -9 "$killer"
-""",
-)
+"""
 
 
 class ServedApp(Protocol):
@@ -319,18 +318,19 @@ def _end_at_deadline() -> NoReturn:
 def watched() -> Iterator[int | None]:
     """Have this process watched by another; yields where the numbers of signals are to be written, if that works here.
 
-    Only a main thread hears signals, and only Unix has them.
+    Only a main thread hears signals, and only Unix has them. Hardly any system lacks the tools.
     """
-    if sys.platform == "win32" or not os.path.exists(_SHELL):
+    shell, *others = map(which, _TOOLS)
+    if sys.platform == "win32" or shell is None or None in others:
         yield None
         return
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
-    program = (_SHELL, "-c", _WATCHER, "watcher", str(KILL_SECONDS), _STUCK)
+    program = (shell, "-c", _WATCHER, "watcher", str(KILL_SECONDS), _STUCK)
     # A terminal's keys send signals to both.
     blocked = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
     actions = [(os.POSIX_SPAWN_DUP2, theirs.fileno(), 0)]
-    watcher = os.posix_spawn(_SHELL, program, os.environ, file_actions=actions, setsigmask=blocked)
+    watcher = os.posix_spawn(shell, program, os.environ, file_actions=actions, setsigmask=blocked)
     theirs.close()
     try:
         yield ours.fileno()
