@@ -25,7 +25,10 @@ _BREACHES = frozenset(
 )
 
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+Table = Mapping[str, Any]
+Tables = Sequence[Table]
+Texts = Sequence[str]
+_NOTHING: Table = MappingProxyType({})
 Item = TypeVar("Item")
 
 
@@ -76,12 +79,8 @@ class View(WithHints):
     prompt = ExchangeField[str | None]("prompt", None, "The prompt; for a chat the last user message.")
     streamed = ExchangeField("streamed", False, "Whether the answer was a stream of events.")
     status = ExchangeField[int]("status", doc="The HTTP status of the answer.")
-    answer = ExchangeField[Mapping[str, Any]](
-        "answer", {}, "The `status`, `headers`, `events`, `ending` and `body` of the answer."
-    )
-    events = ExchangeField[Sequence[Mapping[str, Any]]](
-        "answer.events", (), "Each event: `due`, `sent`, its `tokens`, its `data`."
-    )
+    answer = ExchangeField[Table]("answer", {}, "The `status`, `headers`, `events`, `ending` and `body` of the answer.")
+    events = ExchangeField[Tables]("answer.events", (), "Each event: `due`, `sent`, its `tokens`, its `data`.")
     events_sent = ExchangeField("outcome.events_sent", 0, "How many events were sent; a plain body counts as one.")
     tokens_sent = ExchangeField("outcome.tokens_sent", 0, "How many generated tokens were sent.")
     closed_by = ExchangeField[Literal["server", "client"] | None](
@@ -91,20 +90,14 @@ class View(WithHints):
     usage = ExchangeField[Mapping[str, int]](
         "usage", {}, "The tokens of the prompt, those cached, and those that were sent."
     )
-    finish_reasons = ExchangeField[Sequence[str]](
-        "finish_reasons", (), "Why each choice ended, for those whose end was sent."
-    )
-    planned = ExchangeField[Mapping[str, Any]](
-        "planned", {}, "`usage`, `finish_reasons`, `tool_calls` as the model decided them."
-    )
+    finish_reasons = ExchangeField[Texts]("finish_reasons", (), "Why each choice ended, for those whose end was sent.")
+    planned = ExchangeField[Table]("planned", {}, "`usage`, `finish_reasons`, `tool_calls` as the model decided them.")
     tool_calls = ExchangeField[Sequence[Mapping[str, str]]]("tool_calls", (), "The completely sent calls, as written.")
-    faults = ExchangeField[Sequence[str]](
-        "decision.faults", (), "The kinds of the faults that were applied to the answer."
+    faults = ExchangeField[Texts]("decision.faults", (), "The kinds of the faults that were applied to the answer.")
+    applied_faults = ExchangeField[Tables](
+        "decision.applied_faults", (), "Each: who has set it, its `rule`, the `fault`."
     )
-    applied_faults = ExchangeField[Sequence[Mapping[str, Any]]](
-        "decision.applied_faults", (), "Each: by whom it was set, its `rule`, the `fault`."
-    )
-    unapplied_faults = ExchangeField[Sequence[str]](
+    unapplied_faults = ExchangeField[Texts](
         "decision.unapplied_faults", (), "The kinds of the faults that were triggered, but changed nothing."
     )
     rule = ExchangeField[str | None]("decision.rule", None, "The stub that decided the answer; None if none did.")
