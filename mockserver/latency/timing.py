@@ -10,6 +10,7 @@ seconds on one clock of the caller's.
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
+from math import inf
 from typing import NamedTuple
 
 from mockserver.core.seeding import Draws, derive
@@ -150,7 +151,7 @@ class Engine:
         first = pace.schedule[0] + grant.wait
         work = [instant - pace.schedule[0] for instant in pace.schedule]
         others = [each for each in self._running if each.end > now + first]
-        schedule = tuple(first + time for time in _stretched(work, _slowness(profile, others, now + first)))
+        schedule = tuple(first + time for time in _stretched(work, profile, others, now + first))
         made = pace._replace(queue=pace.queue + grant.wait, decode=schedule[-1] - first, schedule=schedule)
         taken = Occupancy(now + schedule[-1], now + first - pace.prefill, now + first)
         insort(self._running, taken)
@@ -169,17 +170,23 @@ class Engine:
         return served, len(here) - served
 
 
-class _Stretch(NamedTuple):
-    """From an instant on (in seconds after the first token), each second of work takes so many seconds."""
-
-    begins: float
-    slowness: float
-
-
-def _slowness(profile: Profile, others: Sequence[Occupancy], first: float) -> list[_Stretch]:
-    """How slow the engine is, stretch by stretch, for a request whose first token comes at the instant `first`."""
-    borders = {first, *(border for each in others for border in each if border > first)}
-    return [_Stretch(begins - first, _slowness_at(profile, others, begins)) for begins in sorted(borders)]
+def _stretched(work: Sequence[float], profile: Profile, others: Sequence[Occupancy], first: float) -> list[float]:
+    """When each amount of work is done (seconds that it takes alone, never decreasing) while others run, in seconds
+    after the first token, which comes at the instant `first`."""
+    borders = sorted({first, *(border for each in others for border in each if border > first)})
+    times: list[float] = []
+    done = 0.0
+    for begins, ends in pairwise((*borders, inf)):
+        slowness = _slowness_at(profile, others, begins)
+        room = (ends - begins) / slowness
+        end = bisect_right(work, done + room)
+        times += [
+            begins - first + ((amount - done) * slowness if amount > done else 0.0) for amount in work[len(times) : end]
+        ]
+        if end == len(work):
+            break
+        done += room
+    return times
 
 
 def _slowness_at(profile: Profile, others: Sequence[Occupancy], instant: float) -> float:
@@ -190,26 +197,9 @@ def _slowness_at(profile: Profile, others: Sequence[Occupancy], instant: float) 
     fullness = min(busy / (slots - 1), 1.0) if slots > 1 else 0.0
     undisturbed = (1 - profile.interference) ** prefills
     factor = 1 + (profile.slowdown - 1) * fullness
-    return factor / undisturbed if undisturbed else float("inf")
+    return factor / undisturbed if undisturbed else inf
 
 
 def _slots(profile: Profile) -> int:
     assert profile.slots is not None, "an engine without a limit of slots has no load"
     return profile.slots
-
-
-def _stretched(work: Sequence[float], stretches: Sequence[_Stretch]) -> list[float]:
-    """When each amount of work (seconds that it takes alone, never decreasing) is done."""
-    times: list[float] = []
-    done = 0.0
-    for stretch, following in pairwise((*stretches, _Stretch(float("inf"), 1.0))):
-        room = (following.begins - stretch.begins) / stretch.slowness
-        end = bisect_right(work, done + room)
-        times += [
-            stretch.begins + (amount - done) * stretch.slowness if amount > done else stretch.begins
-            for amount in work[len(times) : end]
-        ]
-        if end == len(work):
-            break
-        done += room
-    return times
