@@ -13,7 +13,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import orjson
 
-from mockserver.core.messages import WithHints, pluralize
+from mockserver.core.messages import WithHints, pluralize, shortened
 from mockserver.state.journal.exchanges import MOST_BYTES, NOTHING, Forgotten
 
 # The prefix of the names of stubs for the next requests only; they do not count as missed (`nearest`).
@@ -222,8 +222,9 @@ class Past(NamedTuple):
     forgotten: Forgotten = NOTHING
 
 
-# How many characters of a refusal are shown.
+# How many characters of a refusal are shown, and of a text that is quoted.
 _MOST_SHOWN = 300
+MOST_QUOTED = 37
 
 
 def line(view: View) -> str:
@@ -231,7 +232,7 @@ def line(view: View) -> str:
     operation = view.operation if view.operation and view.is_question else f"{view.method} {view.path}"
     target = f"{view.dialect or '?'} {operation}"
     model = f" {view.model}" if view.model else ""
-    prompt = f" {short(view.prompt)}" if view.prompt else ""
+    prompt = f" {shortened(view.prompt, MOST_QUOTED)!r}" if view.prompt else ""
     stream = " (stream)" if view.streamed else ""
     by = f" by {view.rule}" if view.rule else ""
     by += f" (stale: {', '.join(each['field'] for each in view.stale)})" if view.stale else ""
@@ -286,11 +287,6 @@ def loss(count: int) -> str:
         f"The journal has forgotten {pluralize(count, 'exchange')}. Keep more with --journal or "
         f"MockServer(journal=...), or check and reset() earlier. All journals together keep {MOST_BYTES >> 20} MiB."
     )
-
-
-def short(text: str) -> str:
-    """The beginning of a text, in quotes."""
-    return repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 
 def _why(view: View) -> str:

@@ -130,11 +130,11 @@ def conversation_key(view: View) -> bytes:
 
 
 def _continued(calls: Sequence[list[View]], view: View, *, crowded: bool) -> list[View] | None:
-    """The call that a request retries; of several the one that has waited longest, which is the most lenient guess.
+    """The open call that a request retries; of several the one that has waited longest, which is the most lenient guess.
 
     If equal calls run in parallel, a request that is too early to be a good retry is assumed to be another call.
     """
-    waiting = [call for call in calls if not (_overlap(call[-1], view) or succeeded(call[-1]))]
+    waiting = [call for call in calls if not _overlap(call[-1], view)]
     counted = view.headers.get("x-stainless-retry-count", "")
     if counted.isdecimal():
         waiting = [call for call in waiting if len(call) == int(counted)]

@@ -21,13 +21,13 @@ from mockserver.core.matching.requests import (
     unknown_name_in,
 )
 from mockserver.core.matching.values import MATCHERS, CriteriaError, ValueMatcher, read_matcher
-from mockserver.core.messages import unknown_name
+from mockserver.core.messages import shortened, unknown_name
 from mockserver.core.regexes import renew_time_budget
 from mockserver.faults.catalogue import FAULTS
 from mockserver.state.facts import RequestFacts
 from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.journal.transcripts import masked_difference
-from mockserver.state.journal.views import Past, View, short
+from mockserver.state.journal.views import MOST_QUOTED, Past, View
 
 # Fields about where requests go: without any of them only requests to a model are considered.
 PLACES = ("method", "operation", "path")
@@ -140,8 +140,8 @@ def is_met(matcher: ValueMatcher, values: Sequence[object]) -> bool:
     renew_time_budget()
     decision = matcher.holds(values)
     if decision is None:
-        shown = short(", ".join(map(str, values)))
-        raise CriteriaError(f"Cannot tell whether {shown} is {matcher.wanted}: {GIVEN_UP}")
+        shown = shortened(", ".join(map(str, values)), MOST_QUOTED)
+        raise CriteriaError(f"Cannot tell whether {shown!r} is {matcher.wanted}: {GIVEN_UP}")
     return decision
 
 
