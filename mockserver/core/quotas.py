@@ -130,7 +130,7 @@ class BucketKey(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """What a request is charged on arrival: one request, and a number of tokens, of which `answer` are for the answer.
+    """What a request is charged on arrival: one request, and a number of tokens.
 
     `assumed` tokens are added if the request does not limit its answer. They are the vendor's assumption, and never
     make a request too big for a full bucket by themselves.
@@ -138,14 +138,6 @@ class Cost(NamedTuple):
 
     tokens: int
     assumed: int = 0
-    answer: int = 0
-
-    def within(self, allowance: Allowance) -> "Cost":
-        """The cost under an allowance that may limit how much of an answer is charged."""
-        if allowance.answer is None:
-            return self
-        answer = min(self.answer, allowance.answer)
-        return Cost(self.tokens - self.answer + answer, min(self.assumed, allowance.answer), answer)
 
     def of(self, limit: Limit) -> int:
         """The amount that is charged to a limit."""

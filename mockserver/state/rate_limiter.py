@@ -26,23 +26,24 @@ _FEW = 256
 _MOST, _LONGEST_KEY = 10_000, 4_096
 
 
-def cost_of(request: GenerationRequest, model: Model | None, policy: QuotaPolicy) -> Cost:
+def cost_of(request: GenerationRequest, model: Model | None, policy: QuotaPolicy, allowance: Allowance) -> Cost:
     """The cost of a request on arrival.
 
     If a vendor charges up front, that is the prompts and the longest possible answers: `max_tokens`, or the model's
-    maximum; otherwise the prompts alone.
+    maximum, as far as the allowance charges them; otherwise the prompts alone.
     """
-    prompt = request.prompt_tokens
+    prompt, limits = request.prompt_tokens, request.limits
     if not policy.up_front:
         return Cost(prompt)
-    answers = max(request.n, request.best_of) * len(request.prompts)
-    if request.limits.max_tokens is not None:
-        longest = request.limits.max_tokens * answers
-        return Cost(prompt + longest, answer=longest)
-    longest = max((each.token_count for each in request.prompts), default=0)
-    room = max(request.limits.context - longest, 0)
-    most = model.max_output if model is not None else None
-    return Cost(prompt, (room if most is None else min(most, room)) * answers)
+    longest = limits.max_tokens
+    if longest is None:
+        longest = max(limits.context - max((each.token_count for each in request.prompts), default=0), 0)
+        if model is not None and model.max_output is not None:
+            longest = min(longest, model.max_output)
+    longest *= max(request.n, request.best_of) * len(request.prompts)
+    if allowance.answer is not None:
+        longest = min(longest, allowance.answer)
+    return Cost(prompt, longest) if limits.max_tokens is None else Cost(prompt + longest)
 
 
 class _Bucket(NamedTuple):
@@ -71,7 +72,6 @@ class RateLimiter:
 
     def reserve(self, key: BucketKey, allowance: Allowance, cost: Cost, now: float) -> Reservation | Refused:
         """Charge a request, which then runs until it is released; or refuse it without a charge."""
-        cost = cost.within(allowance)
         running = self._running.get(key[:2], ())
         before = self.limit_states(key, allowance, now)
         if allowance.concurrent is not None and len(running) >= allowance.concurrent:
@@ -199,7 +199,7 @@ def admit(plan: Plan, limiter: RateLimiter, now: float) -> None:
     allowance = allowance_of(context.settings.quota, dialect, asker.model, asker.key)
     if allowance is None or dialect.quotas is None:
         return
-    charge = cost_of(request, context.scope.model(request.model), dialect.quotas)
+    charge = cost_of(request, context.scope.model(request.model), dialect.quotas, allowance)
     verdict = limiter.reserve(asker, allowance, charge, now)
     plan.context = context._replace(scope=context.scope._replace(limit_states=verdict.limit_states))
     if isinstance(verdict, Refused):

@@ -240,9 +240,9 @@ def asked(max_tokens: int | None, prompts: int = 1, n: int = 1, context: int = 1
 @pytest.mark.parametrize(
     "request_, model, charge",
     [
-        (asked(40), Model("small"), Cost(50, answer=40)),
+        (asked(40), Model("small"), Cost(50)),
         (asked(0), Model("small"), Cost(10)),
-        (asked(40, prompts=2, n=3), Model("small"), Cost(20 + 240, answer=240)),
+        (asked(40, prompts=2, n=3), Model("small"), Cost(20 + 240)),
         (asked(None), Model("small", max_output=500), Cost(10, 500)),
         (asked(None, n=2), Model("small", max_output=500), Cost(10, 1_000)),
         (asked(None), Model("small"), Cost(10, 990)),
@@ -252,24 +252,22 @@ def asked(max_tokens: int | None, prompts: int = 1, n: int = 1, context: int = 1
 def test_up_front_a_request_costs_its_prompts_and_the_longest_answers(
     request_: GenerationRequest, model: Model | None, charge: Cost
 ) -> None:
-    assert cost_of(request_, model, policy(up_front=True)) == charge
-    assert cost_of(request_, model, policy(up_front=False)) == Cost(request_.prompt_tokens)
+    assert cost_of(request_, model, policy(up_front=True), Allowance()) == charge
+    assert cost_of(request_, model, policy(up_front=False), Allowance()) == Cost(request_.prompt_tokens)
 
 
 @pytest.mark.parametrize(
-    "charge, spent",
+    "request_, charge",
     [
-        (Cost(50, answer=40), 40),
-        (Cost(40, answer=30), 40),
-        (Cost(39, answer=29), 39),
-        (Cost(10), 10),
-        (Cost(10, assumed=5_000), 40),
-        (Cost(10, assumed=20), 30),
+        (asked(40), Cost(40)),
+        (asked(29), Cost(39)),
+        (asked(0), Cost(10)),
+        (asked(None), Cost(10, assumed=30)),
+        (asked(None, context=30), Cost(10, assumed=20)),
     ],
 )
-def test_an_allowance_may_charge_an_answer_up_to_a_length(charge: Cost, spent: int) -> None:
-    verdict = RateLimiter().reserve(ME, Allowance((TOKENS,), answer=30), charge, 0.0)
-    assert [state.spent for state in verdict.limit_states] == [spent]
+def test_an_allowance_may_charge_an_answer_up_to_a_length(request_: GenerationRequest, charge: Cost) -> None:
+    assert cost_of(request_, None, policy(up_front=True), Allowance((TOKENS,), answer=30)) == charge
 
 
 def test_a_length_that_nobody_asked_for_makes_no_request_too_big_but_empties_the_bucket() -> None:

@@ -130,7 +130,7 @@ def conversation_key(view: View) -> bytes:
 
 
 def _continued(calls: Sequence[list[View]], view: View, *, crowded: bool) -> list[View] | None:
-    """The open call that a request retries; of several the one that has waited longest, which is the most lenient guess.
+    """The open call that a request retries; of several the one that has waited longest: the most lenient guess.
 
     If equal calls run in parallel, a request that is too early to be a good retry is assumed to be another call.
     """
