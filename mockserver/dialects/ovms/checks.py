@@ -1,231 +1,96 @@
 """The checks of a graph: ordered tables, of which the first check that fails is the answer (vendor note 2).
 
-Integers are JSON integers of the server's own widths: neither 1.0 nor true is one. That something must not be missing
-is a check of `model`, which every request has.
+`contract/checks.json` has them in the order of the server's source: a field, and rules, each with the message if the
+value is not what it must be. A name there stands for the checks of that name, or for some that are functions. Integers
+are JSON integers of the server's own widths: neither 1.0 nor true is one. What must not be missing is checked with
+`model`, which every request has.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from mockserver.core.dialects import Edition
-from mockserver.dialects.ovms.endpoints import INT32, UINT32, UINT64, Check, Fields, check, is_number, is_whole
-from mockserver.dialects.ovms.guided_generation import choice_fault, tools_fault
+from mockserver.dialects.contracts import components
+from mockserver.dialects.ovms.endpoints import INT32, UINT32, UINT64, Check, Fields, Must, check, is_number, is_whole
 from mockserver.dialects.ovms.models import sees
 
+_TABLE = components(__package__, "checks")()
+IGNORE_EOS_LIMIT = 4000
 
-def streams(fields: Fields) -> bool:
-    """Whether a request asks for a stream."""
+
+def checks_of(name: str, **more: Sequence[Check]) -> tuple[Check, ...]:
+    """The checks of that name in the table; `more` are those that are functions."""
+    found: list[Check] = []
+    for row in _TABLE[name]:
+        if isinstance(row, str):
+            found += more[row] if row in more else checks_of(row, **more)
+        else:
+            field, *rules = row
+            found.append(check(field, *[(_must(stated), message) for stated, message in rules]))
+    return tuple(found)
+
+
+def _must(stated: str | Sequence[float]) -> Must:
+    if isinstance(stated, str):
+        return _MUSTS[stated]
+    low, high = stated
+    return lambda value, fields: low <= value <= high
+
+
+def _streams(fields: Fields) -> bool:
     return fields.get("stream") is True
 
 
-# --- checks of one field ---------------------------------------------------------------------------------------------
-
-
-def _boolean(name: str, message: str = "{} accepts values true or false") -> Check:
-    return check(name, (bool, message.format(name)))
-
-
-def _number(name: str, low: float = float("-inf"), high: float = float("inf")) -> Check:
-    return check(
-        name,
-        (is_number, f"{name} is not a valid number"),
-        (lambda value, fields: low <= value <= high, f"{name} out of range({low}, {high})"),
-    )
-
-
-def whole_limit(name: str) -> Check:
-    """A check that a limit is an integer of 32 bits without a sign; one of 64 bits is told apart."""
-    return check(
-        name,
-        (UINT64, f"{name} is not an unsigned integer"),
-        (UINT32, f"{name} value can't be greater than 4294967295"),
-    )
-
-
-def _stop(most: int) -> Check:
-    return check(
-        "stop",
-        (str | list, "stop is not a string or array of strings"),
-        (
-            lambda value, fields: isinstance(value, str) or len(value) <= most,
-            f"stop array must have no more than {most} strings",
-        ),
-        (lambda value, fields: all(isinstance(text, str) for text in value), "stop array contains non string element"),
-    )
-
-
-def _unstreamed(least: int) -> Check:
-    """A check that a stream does not choose the best of so many or more."""
-    words = "best_of cannot be used in streaming mode"
-    return check("best_of", (lambda value, fields: value < least or not streams(fields), words))
-
-
-_POSITIVE = range(1, UINT32.stop)
-# The graph's option `best_of_limit` at its default.
-_BEST_OF_LIMIT = 20
-IGNORE_EOS_LIMIT = 4000
-
-STREAM: tuple[Check, ...] = (
-    check(
-        "stream_options",
-        (lambda value, fields: streams(fields), "stream_options provided, but stream not set to true"),
-        (dict, "stream_options is not an object"),
-        (
-            lambda value, fields: isinstance(value.get("include_usage", False), bool),
-            "stream_options.include_usage is not a boolean",
-        ),
-        (
-            lambda value, fields: value.keys() <= {"include_usage"},
-            "Found unexpected stream options. Properties accepted in stream_options: include_usage",
-        ),
+# What a value must be, by the words of the table.
+_MUSTS: Mapping[str, Must] = {
+    "boolean": bool,
+    "boolean or null": bool | None,
+    "list": list,
+    "list or null": list | None,
+    "object": dict,
+    "text": str,
+    "text or list": str | list,
+    "texts": lambda value, fields: value is None or all(isinstance(text, str) for text in value),
+    "text or texts": lambda value, fields: isinstance(value, str) or isinstance(value[0], str),
+    "at most 4": lambda value, fields: isinstance(value, str) or len(value) <= 4,
+    "at most 16": lambda value, fields: isinstance(value, str) or len(value) <= 16,
+    "float or base64": lambda value, fields: value in ("float", "base64"),
+    "left or right": lambda value, fields: value in ("left", "right"),
+    # Numbers.
+    "number": is_number,
+    "above 0": lambda value, fields: value > 0,
+    "from 0 to below 1": lambda value, fields: 0 <= value < 1,
+    "integer": lambda value, fields: type(value) is int,
+    "int32": INT32,
+    "int32 or null": lambda value, fields: value is None or is_whole(value, INT32),
+    "uint32": UINT32,
+    "uint64": UINT64,
+    "positive": range(1, UINT32.stop),
+    "-1 or positive": lambda value, fields: value == -1 or value > 0,
+    "1 or null": lambda value, fields: value in (None, 1),
+    # What other fields have a say in.
+    "absent": lambda value, fields: False,
+    "absent in a stream": lambda value, fields: not (value and _streams(fields)),
+    "in a stream": lambda value, fields: _streams(fields),
+    "not in a stream": lambda value, fields: not _streams(fields),
+    # "setting include_stop_str_in_output=false is invalid" with a stream.
+    "true in a stream": lambda value, fields: value or not _streams(fields),
+    # "default: `1`"
+    "1 in a stream": lambda value, fields: not (is_whole(value, range(2, UINT32.stop)) and _streams(fields)),
+    "usage is a boolean": lambda value, fields: isinstance(value.get("include_usage", False), bool),
+    "usage alone": lambda value, fields: value.keys() <= {"include_usage"},
+    "at most best_of": lambda value, fields: value <= fields.get("best_of", 1),
+    # "If set to `true`, the maximum allowed `max_tokens` value is `4000`."
+    "at most 4000 without an end": lambda value, fields: (
+        value <= IGNORE_EOS_LIMIT or fields.get("ignore_eos") is not True
     ),
-    _boolean("ignore_eos"),
-)
-_PENALTIES = (
-    _number("frequency_penalty", -2.0, 2.0),
-    _number("presence_penalty", -2.0, 2.0),
-    _number("repetition_penalty"),
-)
-_SAMPLING = (_number("length_penalty"), _number("temperature", 0.0, 2.0), _number("top_p", 0.0, 1.0))
-_TOP_K = (INT32, "top_k is not an integer")
-_BEAMS = (
-    check(
-        "include_stop_str_in_output",
-        (bool, "include_stop_str_in_output accepts values true or false"),
-        # "setting include_stop_str_in_output=false is invalid" with a stream.
-        (
-            lambda value, fields: value or not streams(fields),
-            "include_stop_str_in_output cannot be set to false if streaming is used",
-        ),
-    ),
-    check(
-        "best_of",
-        (UINT32, "best_of is not an unsigned integer"),
-        (_POSITIVE, "best_of value should be greater than 0"),
-        (range(_BEST_OF_LIMIT), f"best_of exceeds limit provided in graph config: {_BEST_OF_LIMIT}"),
-    ),
-)
-# Of the newer server.
-SAMPLING: tuple[Check, ...] = (
-    *_PENALTIES,
-    *_SAMPLING,
-    check(
-        "min_p",
-        (is_number, "min_p is not a valid number"),
-        (lambda value, fields: 0 <= value < 1, "min_p out of range [0.0, 1.0)"),
-    ),
-    check(
-        "top_k",
-        _TOP_K,
-        (lambda value, fields: value == -1 or value > 0, "top_k must be -1 (all tokens) or a positive integer"),
-    ),
-    check(
-        "seed",
-        (lambda value, fields: type(value) is int, "seed is not an integer"),
-        (UINT32, "seed out of range [0, 4294967295]"),
-    ),
-    _stop(16),
-    *_BEAMS,
-    # Any value at all.
-    _unstreamed(1),
-)
-SEVERAL = check(
-    "n",
-    (UINT32, "n is not an unsigned integer"),
-    (_POSITIVE, "n value should be greater than 0"),
-    (lambda value, fields: value <= fields.get("best_of", 1), "n value cannot be greater than best_of"),
-)
-SPECIAL = _boolean("skip_special_tokens", "{} is not a bool")
-TOOLS: tuple[Check, ...] = (("tool_choice", choice_fault), ("tools", tools_fault))
-_NOT_STREAMED = (
-    lambda value, fields: not (value and streams(fields)),
-    "logprobs are not supported in streaming mode.",
-)
-LOGPROBS = check("logprobs", (bool, "logprobs accepts values true or false"), _NOT_STREAMED)
-FORMAT = check("response_format", (dict, "response_format is not an object"))
-VARIABLES = check("chat_template_kwargs", (dict, "chat_template_kwargs must be an object"))
-
-# --- completions -----------------------------------------------------------------------------------------------------
-
-_PROMPT = (
-    # "only single string prompt is currently supported"
-    check("prompt", (str, "prompt is not a string")),
-    check("model", (lambda model, fields: fields.get("prompt"), "prompt is missing")),
-    check(
-        "logprobs",
-        (lambda value, fields: value is None or is_whole(value, INT32), "logprobs accepts integer values"),
-        (lambda value, fields: value in (None, 1), "accepted logprobs value is currently 1 only"),
-    ),
-)
-_OUTPUT = (
-    _boolean("echo"),
-    check(
-        "max_tokens",
-        (
-            lambda value, fields: value or fields.get("echo") is True,
-            "max_tokens value should be greater than 0 unless echo is set",
-        ),
-    ),
-)
-COMPLETION_CHECKS: Mapping[Edition, tuple[Check, ...]] = {
-    "documented": (
-        *STREAM,
-        whole_limit("max_tokens"),
-        check(
-            "max_tokens",
-            # "If set to `true`, the maximum allowed `max_tokens` value is `4000`."
-            (
-                lambda value, fields: value <= IGNORE_EOS_LIMIT or fields.get("ignore_eos") is not True,
-                f"when ignore_eos is true max_tokens can not be greater than {IGNORE_EOS_LIMIT}",
-            ),
-        ),
-        *_PENALTIES,
-        _number("diversity_penalty"),
-        *_SAMPLING,
-        # "Must be in (0, 1]."
-        check("top_p", (lambda value, fields: value, "top_p out of range(0.0, 1.0)")),
-        check("top_k", _TOP_K),
-        check("seed", (UINT32, "seed is not an unsigned integer")),
-        _stop(4),
-        *_BEAMS,
-        # "default: `1`"
-        _unstreamed(2),
-        SEVERAL,
-        check(
-            "num_assistant_tokens",
-            # "Cannot be used with `assistant_confidence_threshold`."
-            (
-                lambda value, fields: "assistant_confidence_threshold" not in fields,
-                "num_assistant_tokens and assistant_confidence_threshold are mutually exclusive and cannot both be "
-                "set.",
-            ),
-            (_POSITIVE, "num_assistant_tokens must be an unsigned integer greater than 0"),
-        ),
-        check(
-            "assistant_confidence_threshold",
-            (is_number, "assistant_confidence_threshold must be a positive number"),
-            (lambda value, fields: value > 0, "assistant_confidence_threshold must be greater than 0"),
-        ),
-        *_PROMPT,
-        *_OUTPUT,
-    ),
-    "observed": (
-        check(
-            "model",
-            (
-                lambda model, fields: not sees(model),
-                "VLM Servable does not support the /completions endpoint. Use /chat/completions or /responses.",
-            ),
-        ),
-        *STREAM,
-        whole_limit("max_tokens"),
-        *SAMPLING,
-        SEVERAL,
-        SPECIAL,
-        FORMAT,
-        *_PROMPT,
-        check("logprobs", _NOT_STREAMED),
-        *_OUTPUT,
-    ),
+    "positive or with echo": lambda value, fields: value or fields.get("echo") is True,
+    # "Cannot be used with `assistant_confidence_threshold`."
+    "without a threshold": lambda value, fields: "assistant_confidence_threshold" not in fields,
+    # What a request must have for its model.
+    "blind": lambda model, fields: not sees(model),
+    "with a prompt": lambda model, fields: fields.get("prompt"),
+    "with a query": lambda model, fields: "query" in fields,
+    "with documents": lambda model, fields: "documents" in fields,
 }
 
 # --- checks of the engine --------------------------------------------------------------------------------------------

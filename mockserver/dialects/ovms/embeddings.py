@@ -14,7 +14,8 @@ from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embedding_rows, read_usage
 from mockserver.dialects.openai.read import text_prompt
 from mockserver.dialects.openai.replies import body_reply
-from mockserver.dialects.ovms.endpoints import INT32, UINT32, Check, Fields, Must, check, enter, first_fault, is_whole
+from mockserver.dialects.ovms.checks import checks_of
+from mockserver.dialects.ovms.endpoints import INT32, Check, Fields, enter, first_fault, is_whole
 from mockserver.dialects.ovms.errors import JSON, Kind, graph_fault
 from mockserver.dialects.ovms.models import by_name
 from mockserver.model import tokens
@@ -174,39 +175,9 @@ def _document_fault(documents: Sequence[Any], fields: Fields) -> str | None:
     return None
 
 
-def _optional(name: str, *rules: tuple[Must, str]) -> Check:
-    """A check of a field that may also be null."""
-    _, fault = check(name, *rules)
-    return name, lambda value, fields: None if value is None else fault(value, fields)
-
-
 _CHECKS: Mapping[Kind, tuple[Check, ...]] = {
-    "embeddings": (
-        _texts("input"),
-        check(
-            "encoding_format",
-            (str, "encoding_format should be string"),
-            (lambda form, fields: form in ("float", "base64"), "encoding_format should either base64 or float"),
-        ),
-    ),
-    "scores": (
-        check("model", (lambda model, fields: "query" in fields, "query field is missing in request")),
-        check("query", (str, "query is not a string")),
-        check("model", (lambda model, fields: "documents" in fields, "documents field is missing in request")),
-        check("documents", (list, "documents is not an array")),
-        ("documents", _document_fault),
-        _optional("top_n", (INT32, "top_n accepts integer values")),
-        _optional(
-            "rank_fields",
-            (list, "rank_fields is not an array"),
-            (
-                lambda names, fields: all(isinstance(name, str) for name in names),
-                "rank_fields array element is not a string",
-            ),
-        ),
-        _optional("return_documents", (bool, "return_documents accepts boolean values")),
-        _optional("max_chunks_per_doc", (INT32, "max_chunks_per_doc accepts integer values")),
-    ),
+    "embeddings": checks_of("embeddings", texts=(_texts("input"),)),
+    "scores": checks_of("scores", documents=(("documents", _document_fault),)),
 }
 
 # --- tokenize --------------------------------------------------------------------------------------------------------
@@ -224,29 +195,7 @@ def _length_fault(length: int, fields: Fields) -> str | None:
 
 
 # In the server's order, except for texts that are token ids already: it refuses these last.
-_OF_TOKENS: tuple[Check, ...] = (
-    _texts("text"),
-    check(
-        "text",
-        (
-            lambda text, fields: isinstance(text, str) or isinstance(text[0], str),
-            "Input should be string or array of strings",
-        ),
-    ),
-    check(
-        "max_length",
-        (UINT32, "max_length should be unsigned integer"),
-        (lambda length, fields: length > 0, "max_length should be greater than 0"),
-    ),
-    ("max_length", _length_fault),
-    check("pad_to_max_length", (bool, "pad_to_max_length should be boolean")),
-    check("add_special_tokens", (bool, "add_special_tokens should be boolean")),
-    check(
-        "padding_side",
-        (str, "padding_side should be string, either left or right"),
-        (lambda side, fields: side in ("left", "right"), "padding_side should be either left or right"),
-    ),
-)
+_OF_TOKENS = checks_of("tokens", texts=(_texts("text"),), length=(("max_length", _length_fault),))
 
 
 def tokenized(fields: Fields, kind: Kind) -> Reply | Refusal:

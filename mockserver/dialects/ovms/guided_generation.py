@@ -6,7 +6,7 @@ from typing import Any
 
 from mockserver.core.generation import Constraint, Tool, ToolChoice
 from mockserver.dialects.openai.read import parameters_fault
-from mockserver.dialects.ovms.endpoints import Fields
+from mockserver.dialects.ovms.endpoints import Check, Fields
 from mockserver.dialects.ovms.models import must_call
 from mockserver.model.schema import schema_fault
 
@@ -55,6 +55,9 @@ def _tool_fault(tool: object, chosen: str) -> str | None:
     # A tool that is not chosen is dropped before its parameters are checked.
     fit = not _is_kept(function["name"], chosen) or isinstance(function.get("parameters", {}), dict)
     return None if fit else "Function parameters are not a valid JSON object"
+
+
+TOOLS: tuple[Check, ...] = (("tool_choice", choice_fault), ("tools", tools_fault))
 
 
 def _chosen(fields: Fields) -> str:

@@ -6,22 +6,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, RequestScope
+from mockserver.core.dialects import EDITIONS, Edition, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Effort, GenerationRequest, Limits, Output, Prompt, Sampling, Stops, ToolChoice
 from mockserver.dialects.openai.read import chat_prompt, image_urls, stop_texts, with_images
-from mockserver.dialects.ovms import checks
 from mockserver.dialects.ovms.chat_templates import template_of, variables_fault
+from mockserver.dialects.ovms.checks import ENGINE_CHECKS, IGNORE_EOS_LIMIT, checks_of, sampled
 from mockserver.dialects.ovms.endpoints import Admitted, Check, Fields, enter, first_fault, without_nulls
 from mockserver.dialects.ovms.errors import graph_fault
-from mockserver.dialects.ovms.guided_generation import Function, offered, read_choice, read_format, read_tools
+from mockserver.dialects.ovms.guided_generation import TOOLS, Function, offered, read_choice, read_format, read_tools
 from mockserver.dialects.ovms.models import EFFORTS, sees, thinking
 from mockserver.model.tokens import token_count
 
 
 def read_completion(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """A completion, or why the server or its graph refuses it."""
-    accepted = accept(call, scope, checks.COMPLETION_CHECKS[scope.edition])
+    accepted = accept(call, scope, _COMPLETION_CHECKS[scope.edition])
     if isinstance(accepted, Refusal):
         return accepted
     text, most = accepted.fields["prompt"], accepted.fields.get("max_tokens")
@@ -162,21 +162,13 @@ def _a_token_to_say(value: object, fields: Fields) -> str | None:
     return "max_tokens value should be greater than 0" if most == 0 else None
 
 
-_CHAT_CHECKS: tuple[Check, ...] = (
-    *checks.STREAM,
-    checks.whole_limit("max_tokens"),
-    *checks.SAMPLING,
-    checks.SEVERAL,
-    checks.SPECIAL,
-    ("model", _messages_fault),
-    *checks.TOOLS,
-    checks.LOGPROBS,
-    checks.whole_limit("max_completion_tokens"),
-    ("max_tokens", _a_token_to_say),
-    ("max_completion_tokens", _a_token_to_say),
-    checks.FORMAT,
-    checks.VARIABLES,
-    ("messages", pictures_fault),
+_COMPLETION_CHECKS = {edition: checks_of(f"{edition} completions") for edition in EDITIONS}
+_CHAT_CHECKS = checks_of(
+    "chats",
+    messages=(("model", _messages_fault),),
+    tools=TOOLS,
+    lengths=(("max_tokens", _a_token_to_say), ("max_completion_tokens", _a_token_to_say)),
+    pictures=(("messages", pictures_fault),),
 )
 
 # --- requests --------------------------------------------------------------------------------------------------------
@@ -248,7 +240,7 @@ def _request(
         return _refused(message, fields, FailureKind.CONTEXT_LENGTH)
     sampling = _USUAL[edition]
     if not _SAMPLING_FIELDS.isdisjoint(fields):
-        fault = first_fault(checks.ENGINE_CHECKS[edition], fields)
+        fault = first_fault(ENGINE_CHECKS[edition], fields)
         if fault is not None:
             return _refused(fault, fields)
         sampling = _read_sampling(fields, edition)
@@ -263,7 +255,7 @@ def _request(
         stops = Stops(stop_texts(fields["stop"]), include=fields.get("include_stop_str_in_output", stream))
     if edition == "documented" and ignore_eos and most is None:
         # "unset becomes 4000"
-        most = checks.IGNORE_EOS_LIMIT
+        most = IGNORE_EOS_LIMIT
     return GenerationRequest(
         model=fields["model"],
         prompts=(prompt,),
@@ -324,7 +316,7 @@ def _read_sampling(fields: Fields, edition: Edition) -> Sampling:
     """How tokens are drawn, with each version's own defaults."""
     usual, names = _USUAL[edition], (*_NUMBERS, "min_p") if edition == "observed" else _NUMBERS
     stated: dict[str, Any] = {name: float(fields[name]) for name in names if name in fields}
-    if not checks.sampled(fields):
+    if not sampled(fields):
         # Without sampling no seed matters: "temperature 0 = greedy", and beams are not drawn either.
         stated |= {"seeds": (), "temperature": 0.0, "top_k": 0}
     else:

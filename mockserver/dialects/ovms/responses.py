@@ -31,10 +31,10 @@ from mockserver.dialects.openai.responses.flavour import (
 )
 from mockserver.dialects.openai.responses.items import messages_of
 from mockserver.dialects.openai.streams import DONE
-from mockserver.dialects.ovms import checks
-from mockserver.dialects.ovms.endpoints import UINT32, Check, Fields, is_whole
+from mockserver.dialects.ovms.checks import checks_of
+from mockserver.dialects.ovms.endpoints import Fields
 from mockserver.dialects.ovms.errors import JSON, STREAM_HEADERS, own_words
-from mockserver.dialects.ovms.guided_generation import chosen_tool, offered
+from mockserver.dialects.ovms.guided_generation import TOOLS, chosen_tool, offered
 from mockserver.dialects.ovms.models import EFFORTS
 from mockserver.dialects.ovms.read import Message, OvmsOptions, accept, as_templated, pictures_fault, read_conversation
 from mockserver.dialects.ovms.write import call_head, parsed_output, parts_of, peeked, runs
@@ -136,11 +136,6 @@ def _part_fault(part: object) -> str | None:
     return None if isinstance(image, str) else "input_image.image_url must be a string or object"
 
 
-def _one_in_a_stream(value: Any, fields: Fields) -> str | None:
-    many = is_whole(value, UINT32) and value > 1 and fields.get("stream") is True
-    return "n greater than 1 is not supported for Responses API streaming" if many else None
-
-
 def _reasoning_fault(value: Any, fields: Fields) -> str | None:
     if not isinstance(value, dict):
         return "reasoning is not an object"
@@ -152,22 +147,12 @@ def _reasoning_fault(value: Any, fields: Fields) -> str | None:
     return None if effort in EFFORTS else "reasoning.effort must be one of: low, medium, high"
 
 
-_CHECKS: tuple[Check, ...] = (
-    *checks.STREAM,
-    *checks.SAMPLING,
-    checks.SPECIAL,
-    ("n", _one_in_a_stream),
-    checks.SEVERAL,
-    ("stream_options", lambda value, fields: "stream_options is not supported in Responses API."),
-    ("model", _input_fault),
-    ("reasoning", _reasoning_fault),
-    checks.LOGPROBS,
-    *checks.TOOLS,
-    checks.whole_limit("max_output_tokens"),
-    ("max_output_tokens", lambda value, fields: None if value else "max_output_tokens value should be greater than 0"),
-    checks.FORMAT,
-    checks.VARIABLES,
-    ("input", lambda value, fields: pictures_fault(messages_of(value), fields)),
+_CHECKS = checks_of(
+    "responses",
+    input=(("model", _input_fault),),
+    reasoning=(("reasoning", _reasoning_fault),),
+    tools=TOOLS,
+    pictures=(("input", lambda value, fields: pictures_fault(messages_of(value), fields)),),
 )
 
 # --- answers ---------------------------------------------------------------------------------------------------------
