@@ -12,7 +12,7 @@ from mockserver.cli import main
 from mockserver.core import installed
 from mockserver.core.dialects import Model, Operation, Schemas
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.generation import GenerationRequest, Limits
+from mockserver.core.generation import Constraint, GenerationRequest, Limits
 from mockserver.core.installed import DialectError, defects_of, defects_of_answer, load_dialect
 from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming, to_timeline
@@ -156,6 +156,9 @@ YEW = variant(
     fields={"n": None, "seed": None},
     prefix=("/v1", ""),
     translate=lambda body: {"reasoning_effort": "low", **body},
+    adapt=lambda body, request: (
+        request._replace(constraint=Constraint(*body["format"])) if "format" in body else request
+    ),
     chats=CHAT._replace(delta={"role": "assistant", "content": None}),
     usage="each",
     counts=OPENAI.counts,
@@ -243,6 +246,19 @@ def test_a_field_that_our_models_obey_needs_no_function() -> None:
     assert len(said) == 1
     # 0 and less are all tokens.
     assert ask("oak", {**hot, "top_k": -1}).status == 200
+
+
+def test_a_format_of_the_vendors_own_is_obeyed_or_refused() -> None:
+    asked = {**CHATTED, "model": "yew-1"}
+    for own, said in (
+        (["regex", "[ab]{3}"], "[ab]{3}"),
+        (["json_schema", {"enum": [7]}], "7"),
+        (["json_object"], r"{.*}"),
+    ):
+        told = ask("yew", {**asked, "format": own}).json()["choices"][0]["message"]["content"]
+        assert re.fullmatch(said, told, re.DOTALL)
+    for wrong in (["regex", "(["], ["regex", 5], ["json_schema", {"type": "int"}], ["json_schema", 5]):
+        assert ask("yew", {**asked, "format": wrong}).status == 400
 
 
 def test_a_vendor_can_embed() -> None:
