@@ -209,31 +209,23 @@ class Search:
         """An object, or NOTHING."""
         least, most = way.get("minProperties", 0), way.get("maxProperties", inf)
         required = _closure(way, way.required)
-        dropped: set[str] = set()
-        while (names := self._chosen(way, required, dropped)) is not None:
-            made: dict[str, Any] = {}
-            for name in names:
-                value = self._property(way, name, depth)
-                if value is NOTHING:
-                    break
+        made: dict[str, Any] = {}
+        for name in self._chosen(way, required) if len(required) <= most else ():
+            value = self._property(way, name, depth)
+            if value is not NOTHING:
                 made[name] = value
-            else:
-                more = len(made) + self._draws.below(3) if self._varied > 1 else self._usual_more(way, made)
-                self._extend(way, made, dropped, min(max(least, more), most), setting, depth)
-                return made if least <= len(made) <= most else NOTHING
-            if name in required:
-                break
-            dropped.add(name)
-        return NOTHING
+            elif name in required:
+                return NOTHING
+        more = len(made) + self._draws.below(3) if self._varied > 1 else self._usual_more(way, made)
+        self._extend(way, made, min(max(least, more), most), setting, depth)
+        return made if least <= len(made) <= most and _closure(way, required.union(made)) <= made.keys() else NOTHING
 
-    def _chosen(self, way: MergedSchema, required: set[str], dropped: set[str]) -> Sequence[str] | None:
-        """The names of its properties, in the schemas' own order; None if too many are required."""
+    def _chosen(self, way: MergedSchema, required: set[str]) -> Sequence[str]:
+        """The names of its properties, in the schemas' own order."""
         declared, most = way.properties, way.get("maxProperties", inf)
-        if len(required) > most:
-            return None
         self._spend(_PATTERN * way.patterns * len(declared))
         chosen = set(required)
-        optional = [name for name in declared if not (name in required or name in dropped or way.schemas(name) is None)]
+        optional = [name for name in declared if not (name in required or way.schemas(name) is None)]
         for index, name in enumerate(optional):
             left = len(optional) - index
             if len(chosen) + left > way.get("minProperties", 0):
@@ -244,7 +236,7 @@ class Search:
                 if not (self._varied or self._complete or self._draws.below(8) or last):
                     continue
             added = _closure(way, [name]) - chosen
-            if len(chosen) + len(added) <= most and not added & dropped:
+            if len(chosen) + len(added) <= most:
                 chosen |= added
         order = dict.fromkeys([*declared, *way.required])
         return [*(name for name in order if name in chosen), *sorted(chosen - order.keys())]
@@ -263,13 +255,11 @@ class Search:
                     return 1 + self._draws.below(3)
         return 0
 
-    def _extend(
-        self, way: MergedSchema, made: dict[str, Any], dropped: set[str], least: int, setting: Setting, depth: int
-    ) -> None:
+    def _extend(self, way: MergedSchema, made: dict[str, Any], least: int, setting: Setting, depth: int) -> None:
         """Add properties until there are so many."""
         if len(made) >= least:
             return
-        tried, used = 0, ValueSet([*made, *dropped])
+        tried, used = 0, ValueSet(made)
         names = self._names(way, setting, depth, used)
         while len(made) < least and tried < _NAMES_TRIED and (name := next(names, None)) is not None:
             self._step()
