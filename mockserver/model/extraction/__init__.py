@@ -13,15 +13,14 @@ from typing import Any, NamedTuple
 from mockserver.model.extraction.assignments import LONGEST_NUMBER, assigned_to, listed_for, number_of
 from mockserver.model.extraction.mentions import is_clear, texts_for
 from mockserver.model.extraction.moments import moments
-from mockserver.model.intent import NUMBERS, STRETCH, detect_intent
+from mockserver.model.extraction.narrowed import Schema, type_of
+from mockserver.model.intent import STRETCH, detect_intent
 from mockserver.model.literal_answers import sentiment
-from mockserver.model.schema import schema_fault
 from mockserver.model.schema.documents import SchemaNode
 from mockserver.model.schema.instances import compiled
 from mockserver.model.schema.texts import usual_words
 from mockserver.model.terms import listed, names, number_for, numbers, place_of, words_in
 
-Schema = Mapping[str, Any]
 Accepts = Callable[[object], bool]
 
 # Limits: how many offers are tried for a property, the length of a text and of a number in characters, how deep objects
@@ -33,6 +32,7 @@ _MOST_ROWS = 8
 # How many references and choices of a schema are followed.
 _MOST_STEPS = 4
 _NUMERIC = ("integer", "number")
+_CHOICES = ("allOf", "anyOf")
 
 # Words for what is so, and for what is not, by words of a property's name.
 _STATES: tuple[tuple[frozenset[str], frozenset[str], frozenset[str]], ...] = tuple(
@@ -55,17 +55,6 @@ _NEGATED = re.compile(
     r"\b(?:not|no|never|without|isn['’]t|aren['’]t|wasn['’]t|doesn['’]t|don['’]t|out of|no longer)((?: [^\W_]+){1,3})",
     re.IGNORECASE,
 )
-
-# "Generate three profiles": a number of things in the plural that are to be made.
-_WANTED = re.compile(
-    r"\b(?:generate|create|list|give|make|provide|write|invent|suggest|propose|name|come up with|return|produce|show|"
-    r"need|want|find|recommend|draft)\b(?: (?:me|us|a list of|exactly|at least|the|up))*"
-    rf" (\d{{1,2}}|{'|'.join(NUMBERS)}) "
-    r"(?!(?:year|day|hour|minute|word|sentence|character|line|time)s?\b)"
-    r"(?:[a-z][\w-]* ){0,3}?(?:[a-z][\w-]*s|people|children|men|women)\b",
-    re.IGNORECASE,
-)
-_MOST_WANTED = 20
 
 
 class SchemaPart(NamedTuple):
@@ -126,14 +115,6 @@ def accepting(schema: Schema) -> Accepts:
     return compiled(schema).document.accepts_formats
 
 
-def type_of(own: Schema) -> str:
-    """The first type of a value other than null; empty if the schema has none."""
-    kind = own.get("type")
-    if isinstance(kind, list):
-        return next((name for name in kind if name != "null"), "")
-    return kind if isinstance(kind, str) else ""
-
-
 def _is_vague(name: str, own: Schema) -> bool:
     """Whether a property is a string with no hint at its meaning, so that others are filled first."""
     plain = type_of(own) == "string" and not {"enum", "const", "format"} & own.keys()
@@ -146,7 +127,8 @@ def _says_what(name: str, own: Schema) -> bool:
 
 
 def _plain(node: SchemaNode) -> SchemaNode:
-    """A schema with references followed and `anyOf` replaced by its first choice other than null, in a few steps."""
+    """A schema with references followed, and `anyOf` or the like replaced by its first part other than null, in a few
+    steps."""
     for _ in range(_MOST_STEPS):
         own = node.schema
         if isinstance(own.get("$ref"), str):
@@ -155,12 +137,14 @@ def _plain(node: SchemaNode) -> SchemaNode:
                 break
             node = found
             continue
-        choices = enumerate(own["anyOf"] if isinstance(own.get("anyOf"), list) else ())
-        chosen = (place for place, each in choices if isinstance(each, Mapping) and each.get("type") != "null")
+        if "properties" in own:
+            break
+        choices = ((keyword, place, each) for keyword in _CHOICES for place, each in enumerate(own.get(keyword, ())))
+        chosen = (each[:2] for each in choices if isinstance(each[2], Mapping) and each[2].get("type") != "null")
         place = next(chosen, None)
         if place is None:
             break
-        node = node.child("anyOf", place)
+        node = node.child(*place)
     return node
 
 
@@ -204,26 +188,6 @@ def is_told(schema: Schema, topic: str) -> bool:
         if not told:
             return False
     return True
-
-
-def with_items(schema: Any, count: int | None) -> Any:
-    """The schema with so many items, if it is a list or has a single property that is one, and allows as many; the
-    schema itself if `count` is None."""
-    if count is None or not isinstance(schema, Mapping):
-        return schema
-    parts = schema.get("properties")
-    held = {"": schema} if type_of(schema) == "array" else parts if isinstance(parts, Mapping) else {}
-    lists = {name: own for name, own in held.items() if isinstance(own, Mapping) and type_of(own) == "array"}
-    if len(lists) != 1:
-        return schema
-    [(name, own)] = lists.items()
-    least, most = own.get("minItems", count), own.get("maxItems", count)
-    if not (isinstance(least, int) and isinstance(most, int) and least <= count <= most):
-        return schema
-    sized = {**own, "minItems": count, "maxItems": count}
-    if own is not schema:
-        sized = {**schema, "properties": {**schema["properties"], name: sized}}
-    return sized if schema_fault(sized) is None else schema
 
 
 def texts_of(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[Any]:
@@ -384,12 +348,3 @@ def _said(topic: str) -> tuple[frozenset[str], frozenset[str]]:
     """The words of a prompt, and those of them that it negates."""
     negated = (words_in(match[1]) for match in _NEGATED.finditer(topic))
     return words_in(topic), frozenset().union(*negated)
-
-
-def wanted_items(topic: str) -> int | None:
-    """How many things a prompt asks to make: "Generate three profiles"; None if it names no number."""
-    match = _WANTED.search(topic[:STRETCH])
-    if match is None:
-        return None
-    count = NUMBERS.get(match[1].lower()) or int(match[1])
-    return count if 0 < count <= _MOST_WANTED else None

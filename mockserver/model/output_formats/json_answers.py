@@ -22,7 +22,8 @@ from typing import Any
 from mockserver.core.generation import Prompt
 from mockserver.core.seeding import Draws, derive
 from mockserver.model import languages
-from mockserver.model.extraction import accepting, filled, wanted_items, with_items
+from mockserver.model.extraction import accepting, filled
+from mockserver.model.extraction.narrowed import of_kind, wanted_items, with_items
 from mockserver.model.intent import NUMBERS, Intent, detect_intent
 from mockserver.model.output_formats.descriptions import SEARCHED, described_object, stated_pairs
 from mockserver.model.output_formats.frameworks import next_step, without_headings
@@ -65,7 +66,7 @@ def write_schema(prompt: Prompt, key: int, schema: object, *, complete: bool = F
     every property that the schema names, as far as they are compatible."""
     prompt = with_request(prompt)
     about = detect_intent(prompt.topic)
-    stated = restricted(schema, prompt.text[-SEARCHED:])
+    stated = of_kind(restricted(schema, prompt.text[-SEARCHED:]), prompt.topic)
     sized = with_items(stated, wanted_items(prompt.topic))
     text = write_instance(sized, key, about.language, about.subject, complete=complete)
     return _then_blanks(_holding(text, stated, prompt, key))

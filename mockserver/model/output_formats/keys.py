@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
-from mockserver.model.extraction import with_items
+from mockserver.model.extraction.narrowed import with_items
 from mockserver.model.output_formats.frameworks import field_schema
 from mockserver.model.schema import array_of, compact, schema_fault
 

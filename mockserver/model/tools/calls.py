@@ -27,18 +27,9 @@ from mockserver.core.generation import Constraint, GenerationRequest, Message, P
 from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import Draws, derive
 from mockserver.model import languages
-from mockserver.model.extraction import (
-    Schema,
-    accepting,
-    filled,
-    is_told,
-    shape_of,
-    texts_of,
-    type_of,
-    wanted_items,
-    with_items,
-)
+from mockserver.model.extraction import accepting, filled, is_told, shape_of, texts_of
 from mockserver.model.extraction.mentions import texts_for
+from mockserver.model.extraction.narrowed import Schema, of_kind, type_of, wanted_items, with_items
 from mockserver.model.intent import STRETCH, detect_intent
 from mockserver.model.regex import write_match
 from mockserver.model.schema import schema_fault, write_instance
@@ -201,8 +192,8 @@ def write_arguments(tool: Tool, prompt: Prompt, key: int, about: frozenset[str],
     `about` are the tool's own terms, which are no names. `clauses` are the part of the prompt that speaks of the tool;
     what they do not state is taken from the whole prompt.
     """
-    schema = object_schema(tool.parameters)
     topic = prompt.topic
+    schema = of_kind(object_schema(tool.parameters), topic)
     intent, sized = detect_intent(topic), with_items(schema, wanted_items(topic))
     base: Any = json.loads(write_instance(sized, derive(key, "arguments"), intent.language, intent.subject))
     if not isinstance(base, dict):

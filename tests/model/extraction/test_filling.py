@@ -69,6 +69,15 @@ LIFE = whole(
     died={"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}]},
 )
 WEATHER = whole(temperature=NUMBER, conditions={"type": "array", "items": {"enum": ["sunny", "cloudy", "rain"]}})
+KINDS: Schema = {
+    name: whole(kind={"const": name}, name=TEXT, age={"type": "integer"}) for name in ("cat", "dog", "fish")
+}
+PETS: Schema = {
+    "type": "object",
+    "$defs": KINDS,
+    "properties": {"pet": {"oneOf": [{"$ref": f"#/$defs/{name}"} for name in KINDS]}},
+    "required": ["pet"],
+}
 QUARTER = whole(revenue=NUMBER, growth=NUMBER, year={"type": "integer"})
 STAFF = whole(name=TEXT, title=TEXT, company=TEXT, skills={"type": "array", "items": TEXT})
 JOURNEY = whole(origin=TEXT, departure_date=TEXT, return_date=TEXT, passengers={"type": "integer"})
@@ -202,6 +211,11 @@ def written(kind: str, prompt: str, schema: Schema | None, key: int = 7) -> Any:
             "In Q2 2025, revenue was 4.5 million USD, up 12% YoY.",
             QUARTER,
             {"revenue": 4_500_000, "growth": 12, "year": 2025},
+        ),
+        *(
+            (f"My {name} Rex is 7 years old", schema, {"pet": {"kind": name, "name": "Rex", "age": 7}})
+            for name in KINDS
+            for schema in (PETS, whole(pet={"anyOf": [*KINDS.values()]}))
         ),
         ("Pay 120.50 EUR at 14:30", whole(amount=NUMBER), {"amount": 120.5}),
         ("I give it 4 stars, 2 thumbs up", whole(rating={"enum": [1, 2, 3, 4, 5]}), {"rating": 4}),
