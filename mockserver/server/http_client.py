@@ -9,11 +9,10 @@ import asyncio
 import re
 import socket
 import ssl
-import threading
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import closing, suppress
-from functools import cache
+from contextlib import closing
+from functools import cache, partial
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -21,6 +20,7 @@ from urllib.parse import quote, unquote, urlsplit
 import h11
 
 from mockserver.core.dialect_state import WebhookRequest, WebhookResult
+from mockserver.server.scheduling import Threads
 from mockserver.server.urls import ADMIN, reason_of, tls_refused
 
 # The longest answer that is read, in bytes; the rest is ignored.
@@ -66,8 +66,8 @@ _NUMERIC = re.compile(r".*:.*|(.*\.)?(\d+|0x[0-9a-f]*)", re.IGNORECASE)
 # that recorded traffic with the URLs of production asks nobody for them.
 _LOOPBACK = re.compile(r"(.+\.)?localhost")
 _LOCAL = re.compile(rf"{_LOOPBACK.pattern}|.+\.(local|internal|test|lan|home\.arpa)|[a-z_][a-z0-9_-]*")
-# How many names are looked up at once at most: each takes a thread, for as long as the system's resolver takes.
-_LOOKUPS = threading.BoundedSemaphore(32)
+# Where names are looked up, so many at once at most: each takes a thread, for as long as the system's resolver takes.
+_RESOLVERS = Threads(32)
 
 Address = IPv4Address | IPv6Address
 
@@ -128,7 +128,8 @@ async def send(task: WebhookRequest, deliver: str) -> WebhookResult:
 
 
 async def _addresses(host: str, deliver: str) -> list[Address]:
-    """The addresses of a host that the setting lets through. Raises UnsentError if there is none."""
+    """The addresses of a host that the setting lets through. Raises UnsentError if there is none, OSError and
+    UnicodeError if it has no address at all."""
     if _METADATA.fullmatch(host):
         raise UnsentError(f"{host} {_ADVICE['never']}")
     if _NUMERIC.fullmatch(host):
@@ -138,7 +139,8 @@ async def _addresses(host: str, deliver: str) -> list[Address]:
     elif deliver == "loopback" and not _LOCAL.fullmatch(host):
         raise UnsentError(f"{host} is not this machine; to call it, use --deliver private, or any for public addresses")
     else:
-        found = _parsed(await _looked_up(host))
+        look_up = partial(socket.getaddrinfo, host, None, type=socket.SOCK_STREAM)
+        found = _parsed(await asyncio.get_running_loop().run_in_executor(_RESOLVERS, look_up))
     allowed = [address for address in found if reach_of(address) in _REACH[deliver]]
     if not allowed:
         address = "" if str(found[0]) == host else f" leads to {found[0]}, which"
@@ -148,37 +150,6 @@ async def _addresses(host: str, deliver: str) -> list[Address]:
 
 def _parsed(found: list[tuple[Any, ...]]) -> list[Address]:
     return [ip_address(each[4][0].partition("%")[0]) for each in found]
-
-
-async def _looked_up(host: str) -> list[tuple[Any, ...]]:
-    """What the system's resolver says of a name. Its thread ends with the process, however long it takes."""
-    if not _LOOKUPS.acquire(blocking=False):
-        raise UnsentError(f"{host}: too many names are being looked up")
-    loop = asyncio.get_running_loop()
-    # An exception in the future would be a cycle with this frame, which keeps the request, too.
-    answer: asyncio.Future[list[tuple[Any, ...]] | str] = loop.create_future()
-
-    def settle(found: list[tuple[Any, ...]] | str) -> None:
-        if not answer.done():
-            answer.set_result(found)
-
-    def look_up() -> None:
-        found: list[tuple[Any, ...]] | str
-        try:
-            found = list(socket.getaddrinfo(host, None, type=socket.SOCK_STREAM))
-        except (OSError, UnicodeError) as error:
-            found = _reason(error)
-        finally:
-            _LOOKUPS.release()
-        # The loop may have been closed meanwhile.
-        with suppress(RuntimeError):
-            loop.call_soon_threadsafe(settle, found)
-
-    threading.Thread(target=look_up, name="look-up", daemon=True).start()
-    found = await answer
-    if isinstance(found, str):
-        raise UnsentError(f"{host}: {found}")
-    return found
 
 
 async def _connect(

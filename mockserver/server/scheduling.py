@@ -59,15 +59,16 @@ async def in_slices(
 
 
 class Threads(ThreadPoolExecutor):
-    """Threads for an event loop, which neither the end of the loop nor that of the process waits for any longer.
+    """Threads for an event loop, which neither the end of the loop nor that of the process waits for any longer: `most`
+    of them, or some more than there are processors.
 
     Those of the class itself are joined by both, so that one endless computation would keep a process for ever.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
         # A loop takes no other class. None of the threads of the class itself is ever started.
         super().__init__()
-        self._most = min(32, (os.cpu_count() or 1) + 4)
+        self._most = most or min(32, (os.cpu_count() or 1) + 4)
         self._tasks: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
         self._free = threading.Semaphore(0)
         self._members: list[threading.Thread] = []
