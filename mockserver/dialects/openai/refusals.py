@@ -76,7 +76,7 @@ _DECIMALS = ("temperature", "top_p", "frequency_penalty", "presence_penalty", "l
 
 def _worded(v: Violation) -> Refusal:
     """The refusal in the words that the table has for a rule."""
-    field, kind = v.field[:LONGEST_ECHO], "decimal" if v.path[0] in _DECIMALS else "integer"
+    field, kind = v.field[:LONGEST_ECHO], "decimal" if v.field.partition(".")[0] in _DECIMALS else "integer"
     facts = {"field": field, "kind": kind, "expected": v.expected, "found": v.found}
     facts["length"] = len(v.found) if isinstance(v.found, str | list | dict) else 0
     words, code = (text.format(**facts) for text in WORDS["violations"][v.rule])
