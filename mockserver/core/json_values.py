@@ -1,4 +1,5 @@
-"""JSON values: when two are equal, what type one has, places in one, how deeply it nests, how many values a text has.
+"""JSON values: when two are equal, what type one has, places in one, how deeply it nests, how many values a text has,
+what is complete of an object that is cut short.
 
 Places are written in a subset of JSONPath: `$.messages[0].content`, `messages[-1]['role']`, `$.tools[*].type`. It has
 keys, indexes (negative ones count from the end), and `[*]` for every item.

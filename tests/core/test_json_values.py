@@ -1,4 +1,5 @@
-"""JSON values: which are equal, their keys in sets and dictionaries; how many a text has, told without parsing it."""
+"""JSON values: which are equal, their keys in sets and dictionaries; how many a text has, told without parsing it; what
+is complete of an object that is cut short."""
 
 import json
 from fractions import Fraction
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.json_values import ValueSet, has_more_values, identity, may_nest_deeper
+from mockserver.core.json_values import ValueSet, has_more_values, identity, kept_object, may_nest_deeper
 from mockserver.model.schema.numbers import exactly
 
 
@@ -125,3 +126,21 @@ class Watched(bytes):
     def __getitem__(self, index: Any) -> Any:
         self.looked_at += index.stop - index.start
         return super().__getitem__(index)
+
+
+@pytest.mark.parametrize(
+    "text, limited, stopped",
+    [
+        ("", "", "{}"),
+        ('{"a": 12', "", "{}"),
+        ('{"a": 12,', '{"a": 12', '{"a": 12}'),
+        ('{"a": {"b": 1, "c": "x', "", '{"a": {"b": 1, "c": "x"}}'),
+        ('{"a": {"b": 1}, "c', '{"a": {"b": 1}', '{"a": {"b": 1}}'),
+        ('{"a": ["x", "y', "", '{"a": ["x", "y"]}'),
+        ('{"a": "x\\u00e', "", '{"a": "x"}'),
+        ('{"a": "\\\\', "", '{"a": "\\\\"}'),
+        ('{"a": "x{"}', '{"a": "x{"}', '{"a": "x{"}'),
+    ],
+)
+def test_of_an_object_that_is_cut_short_the_complete_properties_are_kept(text: str, limited: str, stopped: str) -> None:
+    assert (kept_object(text, closes=False), kept_object(text, closes=True)) == (limited, stopped)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from mockserver.core.calls import Call, Headers
-from mockserver.core.json_values import kept_object
 from mockserver.dialects.anthropic.errors import betas_of
 from mockserver.state.namespaces import Namespace
 from tests.support.asking import QUIET, Answer, ask
@@ -777,21 +776,3 @@ def test_a_call_that_is_cut_short_keeps_what_is_complete() -> None:
         # Nothing ends a block that a limit has cut short (recorded).
         assert ("content_block_stop" in [event["type"] for event in events]) == ("stop_sequences" in members)
         assert plain["container"] is plain["diagnostics"] is events[-2]["delta"]["container"] is None
-
-
-@pytest.mark.parametrize(
-    "text, limited, stopped",
-    [
-        ("", "", "{}"),
-        ('{"a": 12', "", "{}"),
-        ('{"a": 12,', '{"a": 12', '{"a": 12}'),
-        ('{"a": {"b": 1, "c": "x', "", '{"a": {"b": 1, "c": "x"}}'),
-        ('{"a": {"b": 1}, "c', '{"a": {"b": 1}', '{"a": {"b": 1}}'),
-        ('{"a": ["x", "y', "", '{"a": ["x", "y"]}'),
-        ('{"a": "x\\u00e', "", '{"a": "x"}'),
-        ('{"a": "\\\\', "", '{"a": "\\\\"}'),
-        ('{"a": "x{"}', '{"a": "x{"}', '{"a": "x{"}'),
-    ],
-)
-def test_what_is_kept_of_an_input(text: str, limited: str, stopped: str) -> None:
-    assert (kept_object(text, closes=False), kept_object(text, closes=True)) == (limited, stopped)
