@@ -1,5 +1,9 @@
 """What no schema says of valid fields: which exclude each other, and which schemas, patterns and tools are refused. And
-what formats ask for."""
+what formats ask for.
+
+`contract/checks.json` has the checks in their order: with or without what fields are refused, the message, and these
+fields. A name there stands for the checks of that name, or for one that is a function.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,10 +13,11 @@ from typing import Any
 
 import orjson
 
-from mockserver.core.dialects import Edition
+from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.core.failures import Violation
 from mockserver.core.generation import Constraint
 from mockserver.core.json_values import is_shallow
+from mockserver.dialects.contracts import components
 from mockserver.dialects.friendli.models import TRAITS
 from mockserver.dialects.openai.read import Body, parameters_fault, tool_choice
 from mockserver.model.schema import (
@@ -27,22 +32,9 @@ from mockserver.model.schema import (
 
 # What is wrong between valid fields, and the fields without which nothing can be.
 Check = tuple[frozenset[str], Callable[[Body], Iterable[Violation]]]
+_TABLE = components(__package__, "checks")()
 # The default values of fields, which conflict with nothing.
-_DEFAULTS: Body = {
-    "stream": False,
-    "stream_options": {},
-    "min_tokens": 0,
-    "n": 1,
-    "stop": [],
-    "length_penalty": 1.0,
-    "early_stopping": False,
-    "beam_compat_pre_normalization": False,
-    "beam_compat_no_post_normalization": False,
-    "top_k": 0,
-    "top_p": 1.0,
-    "encoder_no_repeat_ngram": 1,
-    "encoder_repetition_penalty": 1.0,
-}
+_DEFAULTS: Body = _TABLE["defaults"]
 
 
 def conflicts(body: Body, checks: Iterable[Check]) -> list[Violation]:
@@ -54,15 +46,25 @@ def conflicts(body: Body, checks: Iterable[Check]) -> list[Violation]:
     return found
 
 
-def _on(check: Callable[[Body], Iterable[Violation]], *fields: str) -> Check:
-    return frozenset(fields), check
+def _checks(name: str) -> Iterator[Check]:
+    """The checks of that name in the table."""
+    for row in _TABLE[name]:
+        if not isinstance(row, str):
+            yield _refused(*row)
+        elif row in _TABLE:
+            yield from _checks(row)
+        else:
+            check, *fields = _FUNCTIONS[row]
+            yield frozenset(fields), check
 
 
-def _refused(message: str, when: Callable[[Body], object], *fields: str) -> Check:
-    """Each of the fields is refused with the message, if it is set and the body is such a one."""
+def _refused(when: str, message: str, *fields: str) -> Check:
+    """Each of the fields that is set is refused, with or without another that is set, or a kind of body."""
+    word, _, other = when.partition(" ")
 
     def check(body: Body) -> Iterator[Violation]:
-        for name in fields if when(body) else ():
+        is_so = _KINDS[other](body) if other in _KINDS else _is_set(body, other)
+        for name in fields if is_so == (word == "with") else ():
             if _is_set(body, name):
                 yield _conflict(name, message.format(name))
 
@@ -226,9 +228,9 @@ def _obeyed(schema: Any) -> Any:
 _ENCODER = re.compile("(?<!gp)t5|blenderbot", re.IGNORECASE)
 
 
-def _has_encoder(name: str | None) -> bool:
-    """Whether a model is an encoder-decoder model, by its name; any other is a decoder-only one."""
-    return bool(name and _ENCODER.search(name))
+def _has_encoder(body: Body) -> bool:
+    """Whether the model is an encoder-decoder model, by its name; any other is a decoder-only one."""
+    return _ENCODER.search(body.get("model") or "") is not None
 
 
 def _seeds(body: Body) -> Iterator[Violation]:
@@ -266,65 +268,6 @@ def is_deterministic(body: Body) -> bool:
     return body.get("num_beams") is not None and (body.get("beam_search_type") or "DETERMINISTIC") == "DETERMINISTIC"
 
 
-_BEFORE, _AFTER = "beam_compat_pre_normalization", "beam_compat_no_post_normalization"
-_BEAMS = (
-    # "Only allowed for beam search."
-    _refused(
-        "{} is only allowed with beam search (num_beams)",
-        lambda body: body.get("num_beams") is None,
-        *("length_penalty", "early_stopping", _BEFORE, _AFTER),
-    ),
-    # "Not supported when using beam search."
-    _refused(
-        "{} is not supported with beam search (num_beams)",
-        lambda body: body.get("num_beams") is not None,
-        *("stream", "n", "stop"),
-    ),
-    # "Arguments for controlling random sampling such as top_k and top_p are not allowed for this option."
-    _refused("{} is not allowed with DETERMINISTIC beam search (num_beams)", is_deterministic, "top_k", "top_p"),
-    _refused(f"{{}} needs {_BEFORE}", lambda body: not body.get(_BEFORE), _AFTER),
-)
-
-
-def _format(edition: Edition) -> Check:
-    return _on(partial(format_violations, edition=edition), "response_format")
-
-
-_OBSERVED = (
-    # "It can only be used when `stream: true`."
-    _refused("{} can only be used with stream", lambda body: not body.get("stream"), "stream_options"),
-    # "When response_format is specified, min_tokens field is unsupported."
-    _refused(
-        "{} is not supported with response_format",
-        lambda body: body.get("response_format") is not None,
-        "min_tokens",
-    ),
-    _format("observed"),
-)
-_TEXTS = (
-    # "Either prompt or tokens field is required."
-    _refused("only one of prompt and {} is allowed", lambda body: _is_set(body, "prompt"), "tokens"),
-    # "Only one argument between max_tokens and max_total_tokens is allowed."
-    _refused("only one of max_tokens and {} is allowed", lambda body: _is_set(body, "max_tokens"), "max_total_tokens"),
-    _refused("only one of min_tokens and {} is allowed", lambda body: _is_set(body, "min_tokens"), "min_total_tokens"),
-    _on(_seeds, "seed"),
-    _refused(
-        "{} is only allowed for decoder-only models",
-        lambda body: _has_encoder(body.get("model")),
-        *("max_total_tokens", "min_total_tokens"),
-    ),
-    _refused(
-        "{} is only allowed for encoder-decoder models",
-        lambda body: not _has_encoder(body.get("model")),
-        *("encoder_no_repeat_ngram", "encoder_repetition_penalty"),
-    ),
-    _on(_embeddings, *_VECTORS),
-)
-CHECKS: Mapping[Edition, tuple[Check, ...]] = {
-    "documented": (*_TEXTS, *_BEAMS, _on(_positions, "position_ids"), _format("documented")),
-    "observed": (*_TEXTS, *_OBSERVED),
-}
-
 # --- of chats ---------------------------------------------------------------------------------------------------------
 
 
@@ -357,21 +300,20 @@ def _branches(body: Body) -> list[Violation]:
     return branch_violations(body, schema, _JSON_SCHEMA)
 
 
-_CHATS = (
-    _on(_seeds, "seed"),
-    # "`logprobs` must be set to true if this parameter is used."
-    _refused("{} can only be used with logprobs", lambda body: not body.get("logprobs"), "top_logprobs"),
-    # "When `tools` is specified, `min_tokens` and `response_format` fields are unsupported."
-    _refused(
-        "The '{}' field cannot be set when tools are specified",
-        lambda body: body.get("tools"),
-        *("response_format", "min_tokens"),
-    ),
-    _on(_tools, "tools"),
-)
-CHAT_CHECKS: Mapping[Edition, tuple[Check, ...]] = {
-    "documented": (*_CHATS, _format("documented")),
-    "observed": (*_CHATS, *_OBSERVED, _on(_branches, "tools", "response_format")),
+# --- the tables -------------------------------------------------------------------------------------------------------
+
+# Kinds of bodies, and checks that are functions, each with the fields that it is about.
+_KINDS: Mapping[str, Callable[[Body], bool]] = {"an encoder": _has_encoder, "the standard search": is_deterministic}
+_FUNCTIONS: Mapping[str, tuple[Any, ...]] = {
+    "seeds": (_seeds, "seed"),
+    "vectors": (_embeddings, *_VECTORS),
+    "positions": (_positions, "position_ids"),
+    "tools": (_tools, "tools"),
+    "the page's format": (partial(format_violations, edition="documented"), "response_format"),
+    "today's format": (partial(format_violations, edition="observed"), "response_format"),
+    "branches": (_branches, "tools", "response_format"),
 }
+CHECKS = {edition: tuple(_checks(f"{edition} completions")) for edition in EDITIONS}
+CHAT_CHECKS = {edition: tuple(_checks(f"{edition} chats")) for edition in EDITIONS}
 # The fields without which a chat has no conflicts.
 CHAT_FIELDS = frozenset().union(*[fields for checks in CHAT_CHECKS.values() for fields, _ in checks])
