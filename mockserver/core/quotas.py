@@ -107,10 +107,8 @@ def tightest(
     limit_states: tuple[LimitState, ...], measure: LimitUnit, periods: Collection[str] = PERIODS
 ) -> LimitState | None:
     """The limit with the least left, of those with this measure and one of these periods; None if there is none."""
-    fitting = [each for each in limit_states if each.limit.measure == measure and each.limit.period in periods]
-    if len(fitting) > 1:
-        return min(fitting, key=lambda state: (-state.wait, state.remaining))
-    return fitting[0] if fitting else None
+    fitting = (each for each in limit_states if each.limit.measure == measure and each.limit.period in periods)
+    return min(fitting, key=lambda state: (-state.wait, state.remaining), default=None)
 
 
 def tightest_by_measure(

@@ -49,8 +49,6 @@ class ValueMatcher:
 
 def read_matcher(value: object, place: str, type: type = object) -> ValueMatcher:
     """Read the matcher of a field of a type, from a value, a table or a function. Raises CriteriaError."""
-    if isinstance(value, ValueMatcher):
-        return value
     if callable(value):
         accepts: Callable[[Any], object] = value
         wanted = f"accepted by {getattr(value, '__name__', 'a predicate')}()"

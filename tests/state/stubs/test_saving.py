@@ -3,13 +3,13 @@
 import json
 import tomllib
 from collections.abc import Callable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mockserver.core.json_values import DEEPEST
-from mockserver.core.matching.values import read_matcher
 from mockserver.core.toml import read_toml
 from mockserver.state.stubs.parse_stubs import read_stub, read_stubs
 from mockserver.state.stubs.registry import StubRegistry
@@ -107,7 +107,7 @@ LEFT_OUT: list[tuple[Mapping[str, Any], str]] = [
         {"script": [{"match": {"body": {"$.a": {"not": len}}}, "reply": "a"}]},
         "script[0].match.body.$.a.not is a Python",
     ),
-    ({"match": {"prompt": read_matcher("a", "match")}, "reply": "a"}, "match.prompt is ValueMatcher, not a JSON value"),
+    ({"match": {"body": {"$.a": date(2026, 1, 2)}}, "reply": "a"}, "match.body.$.a is date, not a JSON value"),
     ({"match": {"number": {"at_most": float("inf")}}, "reply": "a"}, "match.number.at_most is inf, not a JSON value"),
     ({"match": {"prompt": "\ud800"}, "reply": "a"}, "match.prompt: '\\ud800' contains half of a surrogate pair"),
     ({"reply": {"json": {1: "a"}}}, "reply.json: a key: 1 is not a string"),
