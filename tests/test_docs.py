@@ -22,13 +22,14 @@ import mockserver
 from mockserver import MockServer
 from mockserver.cli import main
 from mockserver.cli.command import load_command, settings_of
-from mockserver.core.dialects import Dialect, Operation, RequestScope
+from mockserver.core.dialects import Dialect, Model, Operation, PromptCaching, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Choice, GenerationRequest
 from mockserver.core.installed import load_dialects
 from mockserver.core.matching.values import MATCHERS
 from mockserver.core.quotas import Refused
-from mockserver.dialects.openai.replies import Flavour, Rendering
+from mockserver.dialects.openai import variant as described
+from mockserver.dialects.openai.replies import Flavour, Rendering, body_reply
 from mockserver.dialects.openai.variant import variant
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import SCENARIOS, read_faults
@@ -314,10 +315,16 @@ def test_what_a_dialect_is_told_to_set_can_be_set() -> None:
         *signature(variant).parameters,
     }
     text = re.sub(r"```.*?```", "", page("new-dialect"), flags=re.DOTALL)
-    told = re.findall(r"`(\w+)=[^`]+`", text)
-    assert {*told} <= settable
-    # Each has an example, and so have the kinds of failures.
-    shown = {*told, *re.findall(r"(\w+)=", page("new-dialect"))}
+    told = dict(re.findall(r"`((\w+)=[^`]+)`", text))
+    assert {*told.values()} <= settable
+    # Each has an example that works, and so have the kinds of failures.
+    names = {name: getattr(described, name) for name in described.__all__}
+    names |= {"re": re, "PromptCaching": PromptCaching, "account": lambda call, scope: body_reply({"credits": 12})}
+    for example, name in told.items():
+        if "..." not in example and name in {*signature(variant).parameters, *Dialect._fields, *Flavour._fields}:
+            usual = {"title": "Birch", "models": (Model("birch-embed"),)}
+            variant("birch", **{**usual, **eval(f"dict({example})", names)})
+    shown = {*told.values(), *re.findall(r"(\w+)=", page("new-dialect"))}
     assert {*signature(variant).parameters} - shown == {"members"}
     assert {*FailureKind} - {*re.findall(r"`(\w+)`", text)} == {FailureKind.CHAT_TEMPLATE}
     # What the values have that its functions are given.

@@ -151,20 +151,14 @@ def with_known_members(body: Body) -> dict[str, Any]:
 
 
 def without_foreign_parts(body: Body) -> Body:
-    """The body without members of messages and tools that OpenAI has not, and without parts of other kinds."""
+    """The same without parts of messages of kinds that OpenAI has not."""
     kept = with_known_members(body)
-    messages = kept.get("messages")
-    if isinstance(messages, list):
-        kept["messages"] = [_without_parts(each) if isinstance(each, dict) else each for each in messages]
+    for message in kept["messages"] if isinstance(kept.get("messages"), list) else ():
+        if isinstance(message, dict) and isinstance(message.get("content"), list):
+            parts = message["content"]
+            known = [part for part in parts if not isinstance(part, dict) or part.get("type") in _KINDS_OF_PARTS]
+            message["content"] = known or ""
     return kept
-
-
-def _without_parts(message: Body) -> Body:
-    content = message.get("content")
-    if not isinstance(content, list):
-        return message
-    kept = [part for part in content if not isinstance(part, dict) or part.get("type") in _KINDS_OF_PARTS]
-    return {**message, "content": kept or ""}
 
 
 def _known(field: str, value: object) -> object:

@@ -36,13 +36,7 @@ from mockserver.dialects.contracts import pydantic_words
 from mockserver.dialects.openai.chats import read_chat
 from mockserver.dialects.openai.checks import Adapt, Translate
 from mockserver.dialects.openai.completions import read_completion
-from mockserver.dialects.openai.dialect import (
-    CHAT_COMPLETIONS,
-    COMPLETIONS,
-    EMBEDDINGS,
-    GET_MODEL,
-    LIST_MODELS,
-)
+from mockserver.dialects.openai.dialect import CHAT_COMPLETIONS, COMPLETIONS, EMBEDDINGS, GET_MODEL, LIST_MODELS
 from mockserver.dialects.openai.embeddings import read_embedding
 from mockserver.dialects.openai.errors import ErrorBody, error_table, limits_left, stream_error, usual_body
 from mockserver.dialects.openai.models import UNKNOWN, Row, get_model, list_models, listed, model_row
