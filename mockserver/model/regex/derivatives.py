@@ -1,13 +1,15 @@
 """A search for a text that patterns match, in sets of texts ("states") and what is left of each after a character.
 
 A state is the set of texts that are left to be matched (Brzozowski's derivatives): reading a character turns one state
-into another, and both "and" and "not" are as easy as "or", which look-arounds need. Equal states are one object, so
-that every step is computed only once for a search. Characters that no pattern distinguishes are one kind.
+into another, and both "and" and "not" are as easy as "or". So a look-ahead is a condition on all that follows; and a
+look-behind is followed from the start of the text, and is such a condition wherever it may end. Equal states are one
+object, so that every step is computed only once for a search. Characters that no pattern distinguishes are one kind.
 
 A text is searched near another, which a walk has written: its characters come first wherever anything is left after
 them. So a text that matches is found as it is, and most others in natural ones.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,10 +19,10 @@ from typing import NamedTuple
 from mockserver.core.seeding import Draws
 from mockserver.model.regex.char_classes import ANY, NONE, WORD, Characters, kinds_of
 from mockserver.model.regex.sizes import PatternError
-from mockserver.model.regex.syntax import Node, nodes
+from mockserver.model.regex.syntax import START, Node, nodes, one
 
 # The most steps of a search, and of one near a text; and how many characters beyond the wanted length each may go.
-_MOST_STEPS, _MOST_STEPS_NEAR = 100_000, 30_000
+_MOST_STEPS, _MOST_STEPS_NEAR = 70_000, 20_000
 _MOST_WANDERED, _MOST_WANDERED_NEAR = 256, 16
 # Additional steps for each required character.
 _FREE_STEPS = 64
@@ -30,60 +32,85 @@ _NEVER = 1 << 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Rest:
+    """What is left of a pattern: a node, so many of whose repetitions are `done`, and then another rest.
+
+    `need` is a lower bound of the length of its texts. Without a node, it is the end.
+    """
+
+    node: Node | None = None
+    then: "Rest | None" = None
+    done: int = 0
+    need: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class State:
     """A set of texts, by its `kind`.
 
-    - one: each character of a set (`found`)
-    - joined: the texts of the first of the `parts`, each with one of the second after it; without parts, the empty text
-    - repeated: those of the part, `least` to `most` times
-    - any, all, not: those of one of the parts, of each, or all but those of the part; any without parts is no text
-    - ahead, behind: the empty text, where all that follows it, or all that precedes it, is one of the part
+    - end: the empty text; one: a character of a set (`found`), and then a rest
+    - any, all, not: those of one of the `parts`, of each, or all but those of the part. Without parts, "any" is no text
+      and "all" is every text.
 
     `ends` tells whether it has the empty text. `need` is a lower bound of the length of its texts, `pull` an estimate
-    of the distance to an end. A state is `open` if it looks ahead beyond its own end, so that it depends on what it is
-    joined with, and `back` if it looks behind, so that it changes with each character before it.
+    of the distance to an end.
     """
 
     kind: str
     parts: tuple["State", ...]
     found: Characters
-    least: int
-    most: int | None
+    then: Rest | None
     ends: bool
     need: int
     pull: int
-    open: bool
-    back: bool
 
 
 class _Step(NamedTuple):
-    """A place on the path of a search: the state left there, the character that led to it, and the ways from it."""
+    """A step on the path of a search: the state it led to, by which character, and the ways from there."""
 
     state: State
     character: str
     ways: Iterator[tuple[State, str]]
 
 
+def _is_anchored(node: Node) -> bool:
+    """Whether whatever a node matches is at the start of a text."""
+    if node.kind == "either":
+        return all(map(_is_anchored, node.parts))
+    return node is START or (node.kind in ("sequence", "group") and any(map(_is_anchored, node.parts[:1])))
+
+
+# The sets of look-behinds that have the last character.
+Behind = frozenset[Characters]
+
+
 class MatchSearch:
     """A search for texts that all `wanted` nodes match and no `unwanted` one: from end to end if `whole`, or anywhere.
 
-    Raises PatternError for what is not supported here, and for what takes too long. `steps` counts what was done.
+    Raises PatternError for back-references, and for what takes too long. `steps` counts what was done.
     """
 
     def __init__(self, wanted: Sequence[Node], unwanted: Sequence[Node] = (), *, whole: bool) -> None:
         self.steps, self._most_steps = 0, _MOST_STEPS
-        sets = {node.found for root in (*wanted, *unwanted) for node in nodes(root) if node.kind == "one"}
-        self._kinds = kinds_of({ANY, *sets})
+        found = [node for root in (*wanted, *unwanted) for node in nodes(root)]
+        self._kinds = kinds_of({ANY, *(node.found for node in found if node.kind in ("one", "behind"))})
+        behind = {node.found for node in found if node.kind == "behind"}
+        self._behind = [Behind(each for each in behind if kind.usual[0] in each) for kind in self._kinds]
         self._known: dict[object, State] = {}
+        self._rests: dict[object, Rest] = {}
+        self._begun: dict[tuple[Rest, Behind], State] = {}
         self._afters: dict[tuple[State, int], State] = {}
-        self._shifts: dict[tuple[State, int], State] = {}
-        self._nothing, self._empty = self._new("any", ()), self._new("joined", ())
-        self._any_one = self._new("one", (), ANY)
-        self._anything = self._new("repeated", (self._any_one,))
-        around = [] if whole else [self._anything]
-        found = [self._row([*around, self._state(node), *around]) for node in wanted]
-        excluded = [self._row([*around, self._state(node), *around]) for node in unwanted]
-        self._here = self._made("all", [*found, *(self._made("not", [state]) for state in excluded)])
+        self._nothing, self._anything, self._end = self._new("any"), self._new("all"), self._new("end")
+        # Where nothing may follow, and where anything may, as after a look-ahead.
+        self._closed, self._open = Rest(), Rest()
+        around = Node("repeat", (one(ANY),))
+
+        def begun(node: Node) -> State:
+            rest = self._rest(node, self._closed if whole else self._open)
+            return self._state(rest if whole or _is_anchored(node) else self._rest(around, rest), Behind())
+
+        excluded = [self._combined("not", [begun(node)]) for node in unwanted]
+        self._here = self._combined("all", [*map(begun, wanted), *excluded])
 
     def read(self, text: str) -> None:
         """From now on, search for what may follow a text."""
@@ -175,164 +202,114 @@ class MatchSearch:
         if self.steps > self._most_steps:
             raise PatternError("no matching text was found within reasonable time")
 
-    # States are made of nodes and of other states, each only once and in its simplest form.
-
-    def _state(self, node: Node) -> State:
-        parts = [self._state(part) for part in node.parts]
-        match node.kind:
-            case "one":
-                return self._new("one", (), node.found) if node.found.ranges else self._nothing
-            case "sequence" | "group":
-                return self._row(parts)
-            case "either":
-                return self._made("any", parts)
-            case "repeat":
-                return self._made("repeated", parts, node.least, node.most)
-            case "ahead":
-                seen = self._row([*parts, self._anything])
-            case "behind" if not parts[0].open:
-                seen = self._row([self._anything, *parts])
-            case kind:
-                what = "a look-ahead inside a look-behind is" if kind == "behind" else "back-references are"
-                raise PatternError(f"{what} not supported here")
-        return self._made(node.kind, [seen if node.wanted else self._made("not", [seen])])
-
-    def _row(self, states: Sequence[State]) -> State:
-        row = self._empty
-        for state in reversed(states):
-            row = self._joined(state, row)
-        return row
-
-    def _made(self, kind: str, parts: Sequence[State], least: int = 0, most: int | None = None) -> State:
-        first = parts[0]
-        match kind:
-            case "joined":
-                return self._joined(first, parts[1])
-            case "any" | "all":
-                return self._combined(kind, parts)
-            case "not" if first.kind == "not":
-                return first.parts[0]
-            case "not" if first is self._nothing or first is self._anything:
-                return self._anything if first is self._nothing else self._nothing
-            case "ahead" | "behind" if first is self._nothing or first is self._anything:
-                return self._nothing if first is self._nothing else self._empty
-            case "repeated" if most == 0 or first is self._empty or (first is self._nothing and least == 0):
-                return self._empty
-            case "repeated" if first is self._nothing or (least, most) == (1, 1):
-                return first
-            case "repeated" if first.need == 0 and (first.open or first.back):
-                if (least, most) == (0, 1):
-                    return self._combined("any", [first, self._empty])
-                raise PatternError("what looks around and may be empty cannot be repeated here")
-        return self._new(kind, tuple(parts), NONE, least, most)
-
-    def _joined(self, first: State, then: State) -> State:
-        if first is self._nothing or then is self._empty:
-            return first
-        if then is self._nothing or first is self._empty:
-            return then
-        if first.kind == "joined":
-            links = []
-            while first.kind == "joined":
-                links.append(first.parts[0])
-                first = first.parts[1]
-            return self._row([*links, first, then])
-        if first.kind == "any" and first.open:
-            # An option may look ahead at what follows.
-            return self._combined("any", [self._joined(part, then) for part in first.parts])
-        if first is self._anything and then is self._any_one:
-            first, then = then, first  # so that after any character, simply anything is left
-        if first.kind == "ahead" and then.need and not then.open:
-            seen = first.parts[0].parts[0] if first.parts[0].kind == "not" else first.parts[0]
-            if seen.kind == "joined" and seen.parts[0].kind == "one" and seen.parts[1] is self._anything:
-                # It looks at a single character, and so not beyond what follows.
-                return self._combined("all", [first.parts[0], then])
-        return self._new("joined", (first, then))
-
-    def _combined(self, kind: str, states: Sequence[State]) -> State:
-        neutral, last = self._nothing, self._anything
-        if kind == "all":
-            neutral, last = last, neutral
-        # Parts of the same kind are replaced by their own.
-        flat = chain.from_iterable(state.parts if state.kind == kind else (state,) for state in states)
-        parts = tuple(dict.fromkeys(part for part in flat if part is not neutral))
-        if last in parts:
-            return last
-        if len(parts) > 1:
-            return self._new(kind, parts)
-        return parts[0] if parts else neutral
-
-    def _new(
-        self, kind: str, parts: tuple[State, ...], found: Characters = NONE, least: int = 0, most: int | None = None
-    ) -> State:
-        """The state, or the equal one that was made before."""
-        key = kind, frozenset(parts) if kind in ("any", "all") else parts, found, least, most
-        if key not in self._known:
-            self._spend(1 + len(parts))
-            ends = [part.ends for part in parts]
-            needs, pulls = [part.need for part in parts], [part.pull for part in parts]
-            match kind:
-                case "one":
-                    measures = False, 1, 1
-                case "joined":
-                    measures = all(ends), sum(needs), sum(pulls)
-                case "any":
-                    measures = any(ends), min(needs, default=_NEVER), min(pulls, default=_NEVER)
-                case "all":
-                    measures = all(ends), max(needs), sum(pulls)
-                case "repeated":
-                    measures = least == 0 or ends[0], least * needs[0], least * pulls[0]
-                case "ahead":
-                    measures = ends[0], 0, pulls[0]
-                case _:
-                    measures = ends[0] != (kind == "not"), 0, 0
-            opened = kind == "ahead" or (kind in ("joined", "any", "repeated") and any(part.open for part in parts))
-            back = kind == "behind" or any(part.back for part in parts)
-            self._known[key] = State(kind, parts, found, least, most, *measures, opened, back)
-        return self._known[key]
-
     # Reading.
 
     def _after(self, state: State, kind: int) -> State:
         """What is left of a state after a character of a kind."""
+        if not state.parts:
+            if state.then is None:
+                return self._nothing if state is self._end else state
+            fits = self._kinds[kind].usual[0] in state.found
+            return self._state(state.then, self._behind[kind]) if fits else self._nothing
         if (state, kind) not in self._afters:
             self._spend(1 + len(state.parts))
-            self._afters[state, kind] = self._rest(state, kind)
+            parts = [self._after(part, kind) for part in state.parts]
+            self._afters[state, kind] = self._combined(state.kind, parts)
         return self._afters[state, kind]
 
-    def _rest(self, state: State, kind: int) -> State:
-        match state.kind:
-            case "one":
-                return self._empty if self._kinds[kind].usual[0] in state.found else self._nothing
-            case "any" | "all" | "not" if state.parts:
-                return self._made(state.kind, [self._after(part, kind) for part in state.parts])
-            case "joined" if state.parts:
-                first, then = state.parts
-            case "repeated":
-                first, then = state, self._empty
-            case _:
-                return self._nothing
-        if first.kind == "ahead":
-            return self._combined("all", [self._after(first.parts[0], kind), self._after(then, kind)])
-        part, further = first, then
-        if first.kind == "repeated":
-            most = None if first.most is None else first.most - 1
-            part = first.parts[0]
-            further = self._joined(self._made("repeated", [part], max(first.least - 1, 0), most), then)
-        if part.open:
-            # What it looks at goes on beyond it: it is read together with what follows.
-            rest = self._after(self._joined(part, further), kind)
-        else:
-            rest = self._after(part, kind)
-            rest = rest if rest is self._nothing else self._joined(rest, self._shifted(further, kind))
-        return self._combined("any", [rest, self._after(then, kind)]) if first.ends else rest
+    def _state(self, rest: Rest, behind: Behind) -> State:
+        """What a rest is where the last character is in some sets."""
+        if (rest, behind) not in self._begun:
+            self._begun[rest, behind] = self._options(rest, behind)
+        return self._begun[rest, behind]
 
-    def _shifted(self, state: State, kind: int) -> State:
-        """A state that is still to come, with what it looks behind at when a character of a kind has been read."""
-        if not state.back:
-            return state
-        if (state, kind) not in self._shifts:
-            shift = self._after if state.kind == "behind" else self._shifted
-            parts = [shift(part, kind) for part in state.parts]
-            self._shifts[state, kind] = self._made(state.kind, parts, state.least, state.most)
-        return self._shifts[state, kind]
+    def _options(self, rest: Rest, behind: Behind) -> State:
+        # By what has to be the case as well.
+        options: dict[State, list[State]] = defaultdict(list)
+        waiting = [(rest, self._anything)]
+        seen = set()
+        while waiting:
+            rest, given = reached = waiting.pop()
+            # What repeats nothing leads back to itself.
+            if reached in seen or given is self._nothing:
+                continue
+            seen.add(reached)
+            self._spend(1)
+            node, then = rest.node, rest.then
+            if node is None or then is None:
+                options[given].append(self._anything if rest is self._open else self._end)
+                continue
+            match node.kind:
+                case "one":
+                    options[given].append(self._new("one", (), node.found, then))
+                case "either":
+                    waiting += [(self._rest(part, then), given) for part in reversed(node.parts)]
+                case "repeat":
+                    if rest.done >= node.least:
+                        waiting.append((then, given))
+                    if node.most is None or rest.done < node.most:
+                        done = rest.done + 1 if node.most is not None else min(rest.done + 1, node.least)
+                        waiting.append((self._rest(node.parts[0], self._rest(node, then, done)), given))
+                case "behind":
+                    if (node.found in behind) == node.wanted:
+                        waiting.append((then, given))
+                case "ahead":
+                    look = self._state(self._rest(node.parts[0], self._open), behind)
+                    look = look if node.wanted else self._combined("not", [look])
+                    waiting.append((then, self._combined("all", [given, look])))
+                case _:
+                    raise PatternError("back-references are not supported here")
+        found = [self._combined("all", [given, self._combined("any", states)]) for given, states in options.items()]
+        return self._combined("any", found or [self._nothing])
+
+    # Rests and states are made only once each, and states in their simplest form.
+
+    def _rest(self, node: Node, then: Rest, done: int = 0) -> Rest:
+        if node.kind in ("sequence", "group"):
+            for part in reversed(node.parts):
+                then = self._rest(part, then)
+            return then
+        if (node, then, done) not in self._rests:
+            if node.kind == "ahead":
+                need = max(node.parts[0].shortest * node.wanted, then.need)
+            elif node.kind == "repeat":
+                need = max(node.least - done, 0) * node.parts[0].shortest + then.need
+            else:
+                need = node.shortest + then.need
+            self._rests[node, then, done] = Rest(node, then, done, need)
+        return self._rests[node, then, done]
+
+    def _combined(self, kind: str, states: Sequence[State]) -> State:
+        first, absorbing = states[0], self._anything if kind == "any" else self._nothing
+        if kind == "not":
+            if first.kind == "not":
+                return first.parts[0]
+            if first is self._nothing or first is self._anything:
+                return self._nothing if first is self._anything else self._anything
+            return self._new(kind, (first,))
+        # Parts of the same kind are replaced by their own.
+        flat = chain.from_iterable(state.parts if state.kind == kind else (state,) for state in states)
+        parts = tuple(dict.fromkeys(flat))
+        if absorbing in parts:
+            return absorbing
+        return parts[0] if len(parts) == 1 else self._new(kind, parts)
+
+    def _new(
+        self, kind: str, parts: tuple[State, ...] = (), found: Characters = NONE, then: Rest | None = None
+    ) -> State:
+        key = kind, frozenset(parts), found, then
+        if key not in self._known:
+            self._spend(1)
+            ends = [part.ends for part in parts]
+            needs, pulls = [part.need for part in parts], [part.pull for part in parts]
+            match kind:
+                case "any":
+                    measures = any(ends), min(needs, default=_NEVER), min(pulls, default=_NEVER)
+                case "all":
+                    measures = all(ends), max(needs, default=0), sum(pulls)
+                case "not":
+                    measures = not ends[0], 0, 0
+                case _:
+                    measures = then is None, 1 + then.need if then else 0, 1 + then.need if then else 0
+            self._known[key] = State(kind, parts, found, then, *measures)
+        return self._known[key]

@@ -1,17 +1,14 @@
-"""The parser of regular expressions, and the trees that it makes of them.
+"""Trees of regular expressions, in what the dialects of JavaScript, Python etc. have in common.
 
-It reads what the dialects of JavaScript, Python etc. have in common:
-
-pattern  = option { "|" option }
-option   = { piece [ quantifier ] }
-piece    = character | class | escape | anchor | group
+The standard library's own parser reads them, once what is peculiar to the other dialects is written in Python's way.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import NoReturn
+from re import _parser as parser  # type: ignore[attr-defined]
+from typing import Any
 
 from mockserver.core.caches import Cache
 from mockserver.model.regex.char_classes import (
@@ -46,8 +43,8 @@ class Node:
     - repeat: a part, `least` to `most` times; a `most` of None means any number of times
     - group: a capturing group, with its `number`; back: a back-reference to it; condition: the first of the `parts` if
       it has matched, else the second
-    - ahead, behind: a look-around, a condition on what follows or precedes a place; negative unless `wanted`. So are
-      the anchors: `^` is a place with no character before it.
+    - ahead, behind: a look-around, the condition that a part follows a place, or a character out of a set precedes it;
+      negative unless `wanted`. So are the anchors: `^` is a place with no character before it.
 
     `shortest` is the minimum number of characters that it matches.
     """
@@ -120,7 +117,7 @@ def read_pattern(pattern: str) -> Node:
     if root is None:
         if len(pattern) > LONGEST_PATTERN:
             raise PatternError(f"the pattern is longer than {LONGEST_PATTERN} characters")
-        root = _Reader(pattern).root()
+        root = _Reader().root(pattern)
         parts = [*nodes(root)]
         if sum(part.kind in ("ahead", "behind") for part in parts) > _MOST_LOOKS:
             raise PatternError(f"the pattern looks around more than {_MOST_LOOKS} times")
@@ -128,246 +125,203 @@ def read_pattern(pattern: str) -> Node:
     return root
 
 
-_NAME = r"[^\W\d]\w*"
-_REPEAT = re.compile(r"(?:(?P<simple>[*+?])|\{(?=[\d,])(?P<least>\d*)(?P<range>,(?P<most>\d*))?\})(?P<mode>[?+]?)")
-_SIMPLE: Mapping[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+_MEMBER = r"""
+    \\[pP](?:\{\^?[\w=]+\}|\w) | \\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2} | \\u\{[0-9a-fA-F]{1,6}\}
+    | \\u[0-9a-fA-F]{4} | \\U[0-9a-fA-F]{8} | \\x[0-9a-fA-F]{2} | \\[0-7]{1,3} | \\c[A-Za-z] | \\. | .
+"""
+_ITEM = re.compile(rf"({_MEMBER}) (?: -({_MEMBER}) )?", re.VERBOSE | re.DOTALL)
 _PIECE = re.compile(
     rf"""
-    (?P<anchor>[$^]|\\[AZzbB])
-    | \\(?![1-3][0-7]{{2}})(?P<number>[1-9]\d?)
-    | (?P<reference>\\k<(?P<back>{_NAME})>|\\k\{{(?P<braced>{_NAME})\}}|\(\?P=(?P<named>{_NAME})\))
-    | \(\?(?P<comment>\#[^)]*\)?)
-    | \(\?(?P<look><?[=!])
-    | \(\?\((?P<condition>\w+)\)
-    | \(\?(?P<on>[aiLmsux]*)(?:-(?P<off>[imsx]+))?(?P<flags>[:)])
-    | (?P<group>\((?:\?P?<(?P<name>{_NAME})>|(?!\?)))
-    | \[(?P<set>\^?)
-    | (?P<any>\.)
+    \[(?P<negated>\^?)(?P<items>\]?(?:\\.|[^\]\\])*+)\]
+    | \(\?(?P<flags>[aiLmsux]*(?:-[imsx]+)?)\)
+    | (?P<comment>\(\?\#[^)]*\)) | (?P<named>\(\?<(?![=!])) | (?P<open>\()
+    | \\k(?:<(?P<back>\w+)>|\{{(?P<braced>\w+)\}})
+    | (?P<member>{_MEMBER})
     """,
-    re.VERBOSE,
-)
-_ESCAPE = re.compile(
-    r"""\\(?:
-        [pP](?:\{(?P<except>\^?)(?P<property>[\w=]+)\}|(?P<category>\w))
-        | (?P<coded>u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}
-            | x[0-9a-fA-F]{2} | u[0-9a-fA-F]{4} | U000[0-9a-fA-F]{5} | U0010[0-9a-fA-F]{4}
-            | 0[0-7]{0,2} | [1-3][0-7]{2} | [afnrtv])
-        | u\{(?P<code>[0-9a-fA-F]{1,6})\}
-        | c(?P<control>[A-Za-z])
-        | (?P<other>.)
-    )""",
     re.VERBOSE | re.DOTALL,
 )
-_RANGE = re.compile(r"-(?!\]|\Z)")
-_SHORTHANDS = {"d": DIGITS, "D": ~DIGITS, "w": WORD, "W": ~WORD, "s": SPACE, "S": ~SPACE}
+# Stands for the first property that a pattern names, the next character for the second, and so on.
+_PROPERTY = 0x10FF00
+_CATEGORIES = {
+    "CATEGORY_DIGIT": DIGITS,
+    "CATEGORY_SPACE": SPACE,
+    "CATEGORY_WORD": WORD,
+    "CATEGORY_NOT_DIGIT": ~DIGITS,
+    "CATEGORY_NOT_SPACE": ~SPACE,
+    "CATEGORY_NOT_WORD": ~WORD,
+}
+_SHORTHAND = re.compile(r"\\[dDwWsSpP]")
 
 
 class _Reader:
-    """Reads a pattern from left to right."""
+    """Reads a pattern."""
 
-    def __init__(self, pattern: str) -> None:
-        self._pattern = pattern
-        self._at = self._depth = self._groups = 0
-        self._flags = frozenset[str]()
-        self._names: dict[str, int] = {}
-        self._mentioned: list[int | str] = []
-        self._properties: set[str] = set()
-        self._either_case = cache(either_case)
+    def __init__(self) -> None:
+        self._properties: dict[str, Characters] = {}
+        self._set = cache(self._new_set)
 
-    def root(self) -> Node:
-        root = self._options()
-        if self._at < len(self._pattern):
-            self._fail("unbalanced parenthesis")
-        for group in self._mentioned:
-            if group not in self._names if isinstance(group, str) else group > self._groups:
-                self._fail(f"no group {group}")
-        return root
+    def root(self, pattern: str) -> Node:
+        try:
+            tree = parser.parse(self._in_python(pattern))
+        except re.error as error:
+            raise PatternError(error.msg) from None
+        except OverflowError as error:
+            raise PatternError(str(error)) from None
+        return self._sequence(tree, tree.state.flags)
 
-    def _fail(self, why: str) -> NoReturn:
-        raise PatternError(f"{why} at position {self._at}")
+    # The pattern as Python writes it.
 
-    def _takes(self, text: str) -> bool:
-        if not self._pattern.startswith(text, self._at):
-            return False
-        self._at += len(text)
-        return True
-
-    def _taken(self, what: re.Pattern[str]) -> re.Match[str] | None:
-        found = what.match(self._pattern, self._at)
-        if found is not None:
-            self._at = found.end()
-        return found
-
-    def _options(self) -> Node:
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            self._fail("nested too deeply")
-        flags, options, parts = self._flags, list[Node](), list[Node]()
-        while self._at < len(self._pattern) and self._pattern[self._at] != ")":
-            if self._takes("|"):
-                options.append(sequence(parts))
-                parts = []
-            elif (part := self._piece()) is not None:
-                parts.append(self._quantified(part))
-        self._depth -= 1
-        self._flags = flags
-        return either([*options, sequence(parts)])
-
-    def _quantified(self, part: Node) -> Node:
-        found = self._taken(_REPEAT)
-        if found is None:
-            return part
-        if part in ANCHORS:
-            self._fail("nothing to repeat")
-        if found["simple"]:
-            least, most = _SIMPLE[found["simple"]]
-        else:
-            # Longer numbers are cut: with ten digits they already exceed the length of any text.
-            least = int(found["least"][:10] or 0)
-            most = least if not found["range"] else int(found["most"][:10]) if found["most"] else None
-        if most is not None and most < least:
-            self._fail("min repeat greater than max repeat")
-        if found["mode"] == "+":
-            self._fail("possessive quantifiers are not supported")
-        if _REPEAT.match(self._pattern, self._at):
-            self._fail("multiple repeat")
-        return Node("repeat", (part,), least=least, most=most, shortest=least * part.shortest)
-
-    def _piece(self) -> Node | None:
-        """The next piece; None for one that is not a node, such as a comment or flags."""
-        if _REPEAT.match(self._pattern, self._at):
-            self._fail("nothing to repeat")
-        found = self._taken(_PIECE)
-        if found is None:
-            if self._pattern[self._at] == "(":
-                self._fail("this kind of group is not supported")
-            return self._one(self._member())
-        text = found[found.lastgroup or 0]
-        match found.lastgroup:
-            case "anchor":
-                return ("m" in self._flags and _LINE_ANCHORS.get(text)) or _ANCHORS[text]
-            case "number":
-                return self._back(int(text))
-            case "reference":
-                return self._back(found["back"] or found["braced"] or found["named"])
-            case "comment":
-                if not text.endswith(")"):
-                    self._fail("missing ), unterminated comment")
-                return None
-            case "look":
-                return Node("behind" if text.startswith("<") else "ahead", (self._closed(),), wanted=text.endswith("="))
-            case "condition":
-                back = self._back(int(text[:9]) if text.isdecimal() else text)
-                part = self._closed()
-                options = part.parts if part.kind == "either" else (part, sequence([]))
-                if len(options) > 2:
-                    self._fail("conditional backref with more than two branches")
-                return replace(either(options), kind="condition", number=back.number)
-            case "flags":
-                if "x" in found["on"]:
-                    self._fail("verbose patterns are not supported")
-                before, self._flags = self._flags, (self._flags | set(found["on"])) - set(found["off"] or "")
-                if text == ")":
-                    return None  # they apply to the rest of the group
-                part = self._closed()
-                self._flags = before
-                return part
-            case "group":
-                self._groups += 1
-                number, name = self._groups, found["name"]
-                if name in self._names:
-                    self._fail(f"redefinition of group name {name!r}")
-                if name:
-                    self._names[name] = number
-                part = self._closed()
-                return Node("group", (part,), number=number, shortest=part.shortest)
-            case "set":
-                return self._one(self._set(negated=text == "^"))
-        return one(ANY if "s" in self._flags else LINE)
-
-    def _one(self, found: Characters) -> Node:
-        return one(self._either_case(found) if "i" in self._flags else found)
-
-    def _closed(self) -> Node:
-        part = self._options()
-        if not self._takes(")"):
-            self._fail("missing ), unterminated subpattern")
-        return part
-
-    def _back(self, group: int | str) -> Node:
-        self._mentioned.append(group)
-        # A group that is named later has not matched yet.
-        return Node("back", number=self._names.get(group, 0) if isinstance(group, str) else group)
-
-    def _escaped(self) -> Characters:
-        """The set of an escape, inside a class or outside."""
-        found = self._taken(_ESCAPE)
-        if found is None:
-            self._at += 1
-            self._fail("bad escape (end of pattern)")
-        if name := found["property"] or found["category"]:
-            self._properties.add(name)
-            if len(self._properties) > _MOST_PROPERTIES:
-                self._fail(f"more than {_MOST_PROPERTIES} different properties are not supported")
-            named = property_set(name)
-            if named is None:
-                self._fail(f"unknown property {name}")
-            return ~named if (found[0][1] == "P") != bool(found["except"]) else named
-        if found["coded"]:
-            text = found[0].encode().decode("unicode_escape")
-            # Two surrogates are one character; one is none.
-            return members(text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")) & ANY
-        if found["code"]:
-            code = int(found["code"], 16)
-            if code > 0x10FFFF:
-                self._fail("no such character")
-            return characters([(code, code)]) & ANY
-        if found["control"]:
-            return members(chr(ord(found["control"]) % 32))
-        character = found["other"]
-        if character in _SHORTHANDS:
-            return _SHORTHANDS[character]
-        if character.isascii() and character.isalnum():
-            self._fail(f"bad escape \\{character}")
-        return members(character)
-
-    def _set(self, *, negated: bool) -> Characters:
-        """The set of a class, whose opening bracket has been read."""
-        ranges: list[Range] = []
-        # A closing bracket at the start is literal, unless it is the only one that could close the class.
-        start, closable = self._at, self._pattern.find("]", self._at + 1) >= 0
-        while (closable and self._at == start) or not self._takes("]"):
-            if self._at >= len(self._pattern):
-                self._fail("unterminated character set")
-            low = self._set_member()
-            ranges += low.ranges
-            if not self._taken(_RANGE):
-                continue
-            high = self._set_member()
-            ends = (*low.ranges, *high.ranges)
-            if any(first != last for first, last in ends) or len(ends) != 2:
-                ranges += (members("-") | high).ranges  # a shorthand cannot end a range: the dash is literal
-            elif ends[0] > ends[1]:
-                self._fail("bad character range")
+    def _in_python(self, pattern: str) -> str:
+        written: list[str] = []
+        # Flags without a group of their own apply to the rest of the group that they are in: by group, outermost first.
+        flags: list[list[str]] = [[]]
+        for piece in _PIECE.finditer(pattern):
+            kind, text = piece.lastgroup, piece[0]
+            if text in ("[]", "[^]"):
+                text = "(?!)" if text == "[]" else "(?s:.)"
+            elif kind == "items":
+                text = f"[{piece['negated']}{_ITEM.sub(self._item, piece['items'])}]"
+            elif kind == "flags":
+                begun = f"(?{piece['flags']}:"
+                text = "" if begun in flags[-1] else begun
+                flags[-1] += [text] if text else []
+            elif kind in ("open", "named"):
+                text = "(?P<" if kind == "named" else text
+                flags.append([])
+            elif kind in ("back", "braced"):
+                text = f"(?P={piece[kind]})"
+            elif text == "|":
+                text = f"{')' * len(flags[-1])}|{''.join(flags[-1])}"
+            elif text == ")":
+                text = ")" * (len(flags.pop()) + 1)
+            elif text == "[":
+                raise PatternError("unterminated character set")
             else:
-                ranges += (characters([(ends[0][0], ends[1][0])]) & ANY).ranges
-        found = characters(ranges)
-        return ~(self._either_case(found) if "i" in self._flags else found) if negated else found
+                text = self._member(text)
+            written.append(text)
+            if not flags:
+                raise PatternError("unbalanced parenthesis")
+            if len(flags) + sum(map(len, flags)) > _DEEPEST:
+                raise PatternError("nested too deeply")
+        return "".join([*written, ")" * len(flags[0])])
 
-    def _set_member(self) -> Characters:
-        return members("\b") if self._takes(r"\b") else self._member()
+    def _item(self, item: re.Match[str]) -> str:
+        """A character or a range of characters within a class."""
+        ends = [f"\\{end}" if end in "[-&~|" else self._member(end) for end in item.groups() if end is not None]
+        # A shorthand cannot end a range: the dash is literal.
+        return ("\\-" if any(map(_SHORTHAND.match, filter(None, item.groups()))) else "-").join(ends)
 
-    def _member(self) -> Characters:
-        if self._pattern[self._at] == "\\":
-            return self._escaped()
-        self._at += 1
-        return members(self._pattern[self._at - 1])
+    def _member(self, text: str) -> str:
+        """A character or an escape, inside a class or outside."""
+        if text[:2] in ("\\p", "\\P"):
+            known = self._properties
+            if text not in known:
+                if len(known) == _MOST_PROPERTIES:
+                    raise PatternError(f"more than {_MOST_PROPERTIES} different properties are not supported")
+                known[text] = _property(text)
+            return chr(_PROPERTY + [*known].index(text))
+        if text.startswith("\\u{"):
+            return f"\\U{text[3:-1]:0>8}"
+        if text.startswith("\\u") and len(text) == 12:
+            # Two surrogates are one character.
+            pair = text.encode().decode("unicode_escape")
+            return pair.encode("utf-16", "surrogatepass").decode("utf-16")
+        if text.startswith("\\c") and len(text) == 3:
+            return f"\\x{ord(text[2]) % 32:02x}"
+        return r"\Z" if text == r"\z" else text
+
+    # The nodes of a tree.
+
+    def _sequence(self, tree: Any, flags: int) -> Node:
+        return sequence([self._node(str(kind), value, flags) for kind, value in tree])
+
+    def _node(self, kind: str, value: Any, flags: int) -> Node:
+        match kind:
+            case "LITERAL" | "NOT_LITERAL" | "IN":
+                items = value if kind == "IN" else [("LITERAL", value)]
+                return one(self._set((kind, *items), bool(flags & re.IGNORECASE)))
+            case "ANY":
+                return one(ANY if flags & re.DOTALL else LINE)
+            case "AT":
+                anchor = str(value)
+                return (_LINE_ANCHORS.get(anchor) if flags & re.MULTILINE else None) or _ANCHORS[anchor]
+            case "BRANCH":
+                return either([self._sequence(option, flags) for option in value[1]])
+            case "MAX_REPEAT" | "MIN_REPEAT":
+                least, most, part = value[0], value[1], self._sequence(value[2], flags)
+                return Node(
+                    "repeat",
+                    (part,),
+                    least=least,
+                    most=None if most is parser.MAXREPEAT else most,
+                    shortest=least * part.shortest,
+                )
+            case "SUBPATTERN":
+                number, on, off, inner = value
+                if on & re.VERBOSE:
+                    raise PatternError("verbose patterns are not supported")
+                part = self._sequence(inner, (flags | on) & ~off)
+                return part if number is None else Node("group", (part,), number=number, shortest=part.shortest)
+            case "ASSERT" | "ASSERT_NOT":
+                part, wanted = self._sequence(value[1], flags), kind == "ASSERT"
+                if value[0] > 0:
+                    return Node("ahead", (part,), wanted=wanted)
+                if part.kind != "one":
+                    raise PatternError("look-behinds of more than one character are not supported")
+                return Node("behind", found=part.found, wanted=wanted)
+            case "FAILURE":
+                return one(NONE)
+            case "GROUPREF":
+                return Node("back", number=value)
+            case "GROUPREF_EXISTS":
+                number, *options = value
+                parts = [sequence([]) if option is None else self._sequence(option, flags) for option in options]
+                return replace(either(parts), kind="condition", number=number)
+        raise PatternError("possessive quantifiers and atomic groups are not supported")
+
+    def _new_set(self, items: tuple[Any, ...], caseless: bool) -> Characters:
+        """The set of a character or a class."""
+        ranges: list[Range] = []
+        negated = items[0] == "NOT_LITERAL"
+        known = [*self._properties.values()]
+        for name, item in items[1:]:
+            match str(name):
+                case "NEGATE":
+                    negated = True
+                case "RANGE":
+                    ranges.append(item)
+                case "CATEGORY":
+                    ranges += _CATEGORIES[str(item)].ranges
+                case _ if 0 <= item - _PROPERTY < len(known):
+                    ranges += known[item - _PROPERTY].ranges
+                case _:
+                    ranges.append((item, item))
+        found = either_case(characters(ranges)) if caseless else characters(ranges)
+        return ~found if negated else found & ANY
 
 
-START, END = _Reader(r"(?<![\s\S])").root(), _Reader(r"(?![\s\S])").root()
-# There is a character beside `\B` at least: Python and JavaScript do not agree about the empty text.
-_INSIDE = _Reader(r"(?<=\w)(?=\w)|(?<=\W)(?!\w)|(?<!\w)(?=\W)").root()
-_BOUNDARY = _Reader(r"(?<=\w)(?!\w)|(?<!\w)(?=\w)").root()
-_ANCHORS = {"^": START, "$": END, r"\A": START, r"\Z": END, r"\z": END, r"\b": _BOUNDARY, r"\B": _INSIDE}
-_LINE_ANCHORS = {"^": _Reader(r"(?<!.)").root(), "$": _Reader(r"(?!.)").root()}
+def _property(text: str) -> Characters:
+    """The set of a property as a pattern writes it."""
+    name = text[2:].strip("{}")
+    found = property_set(name.lstrip("^"))
+    if found is None:
+        raise PatternError(f"unknown property {name}")
+    return ~found if (text[1] == "P") != name.startswith("^") else found
+
+
+def _read(pattern: str) -> Node:
+    return _Reader().root(pattern)
+
+
+START, END = _read(r"(?<![\s\S])"), _read(r"(?![\s\S])")
+_ANCHORS = {
+    "AT_BEGINNING": START,
+    "AT_BEGINNING_STRING": START,
+    "AT_END": END,
+    "AT_END_STRING": END,
+    "AT_BOUNDARY": _read(r"(?<=\w)(?!\w)|(?<!\w)(?=\w)"),
+    # There is a character beside it at least: Python and JavaScript do not agree about the empty text.
+    "AT_NON_BOUNDARY": _read(r"(?<=\w)(?=\w)|(?<=\W)(?!\w)|(?<!\w)(?=\W)"),
+}
+_LINE_ANCHORS = {"AT_BEGINNING": _read(r"(?<!.)"), "AT_END": _read(r"(?!.)")}
 ANCHORS = frozenset([*_ANCHORS.values(), *_LINE_ANCHORS.values()])
