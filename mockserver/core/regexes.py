@@ -8,9 +8,12 @@ because it expands repetitions such as `a{1000}`, the expanded length is bounded
 
 import re
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
+from itertools import chain
+from re import _parser as parser  # type: ignore[attr-defined]
 from time import thread_time
+from typing import Any
 
 from mockserver.core.caches import Cache
 
@@ -28,15 +31,16 @@ _LONGEST = 4096
 _MOST_VAST_SETS = 2
 # Literals are looked for only if they take at most some milliseconds: so many characters of a text, for each of them.
 _MOST_COMPARED = 10_000_000
+# A literal of fewer characters is in too many texts.
+_SHORTEST = 2
 # For so many texts a pattern remembers that their search was given up, and does not repeat it.
 _REMEMBERED = 256
 
 # The pieces of a pattern. No alternative may scan far ahead in vain: patterns may be long.
 _PIECES = r"""
     (?P<comment> \(\?\#[^)]*\)? {verbose} )
-    | (?P<open> \( (?: \?(?: P?<\w+> | <?[=!] | [a-zA-Z-]*: | > ) )? )
-    | (?P<close> \) )
-    | (?P<least> \{{[0-9]+(?=(?:,[0-9]*)?\}}) ) (?:,[0-9]*)? \}}
+    | (?P<flags> \(\?[a-zA-Z-]*x[a-zA-Z-]*: )
+    | \{{[0-9]+(?:,[0-9]*)?\}}
     | (?P<begin> \[ \^?\]? ) (?P<items> (?: \\. | [^\]\\] )*+ ) (?P<end> \]? )
     | \\N\{{[^}}]*\}}? | \\. | \{{,[0-9]*\}} | (?P<brace> \{{ ) | .
 """
@@ -170,17 +174,18 @@ def read_regex(text: str) -> Regex:
         raise RegexError(f"it ignores case, so at most {_MOST_VAST_SETS} of its sets may have ranges beyond ASCII")
     escaped = "".join(map(_escaped, pieces))
     try:
+        tree = parser.parse(escaped)
         re.compile(escaped)
+        size, literals = _size(tree), _literals(tree)
     except (re.error, ValueError, OverflowError, RecursionError) as error:
         raise RegexError(_complaint(text) or str(error)) from None
     # Only a parser could tell where the comments within such a group begin and end.
-    if any(piece.lastgroup == "open" and "x" in piece[0] and piece[0].endswith(":") for piece in pieces):
+    if any(piece.lastgroup == "flags" for piece in pieces):
         raise RegexError("only a part of it is verbose, by (?x:...); put (?x) at its start instead")
-    size = _size(pieces)
     if size > _MOST_PIECES:
         most = f"{_MOST_PIECES} characters or {_MOST_PIECES // _GROUP} groups"
         raise RegexError(f"it is too long: at most {most} may follow one another")
-    known = Regex(escaped, _literals_of(text, pieces), caseless="i" in _flags(text))
+    known = Regex(escaped, literals, caseless=bool(tree.state.flags & re.IGNORECASE))
     _known.keep(text, known, _LEAST_MEMORY + _PIECE_MEMORY * size)
     return known
 
@@ -200,21 +205,40 @@ def _complaint(text: str) -> str:
     return ""
 
 
-def _size(pieces: Iterable[re.Match[str]]) -> int:
-    """How many pieces the pattern has at least, once its repetitions are expanded."""
-    totals, last = [0], 0
-    for piece in pieces:
-        kind = piece.lastgroup
-        if kind == "least":
-            times = max(int(piece["least"][1:]), 1)
-            totals[-1] += last * (times - 1)
-            last *= times
-        elif kind == "open":
-            totals.append(_GROUP)
-        elif kind != "comment":
-            last = totals.pop() if kind == "close" and len(totals) > 1 else 1
-            totals[-1] += last
-    return sum(totals)
+def _size(tree: Any) -> int:
+    """How many pieces a pattern, as Python's parser gives it, has at least once its repetitions are expanded."""
+    total = 0
+    for kind, value in tree:
+        size = sum(map(_size, _inner(value)))
+        if str(kind).endswith("_REPEAT"):
+            total += max(value[0], 1) * size
+        else:
+            total += size + (_GROUP if _inner(value) else 1)
+    return total
+
+
+def _inner(value: Any) -> list[Any]:
+    """The sequences within the value of a part."""
+    if isinstance(value, parser.SubPattern):
+        return [value]
+    return [found for each in value for found in _inner(each)] if isinstance(value, tuple | list) else []
+
+
+def _literals(tree: Any) -> tuple[str, ...]:
+    """Texts of which one is in whatever a pattern matches, the longest that are known; empty if there may be none."""
+    found: list[tuple[str, ...]] = []
+    run = ""
+    for kind, value in [*tree, ("END", None)]:
+        if str(kind) == "LITERAL":
+            run += chr(value)
+            continue
+        found.append((run,))
+        run = ""
+        if str(kind) == "BRANCH":
+            options = [*map(_literals, value[1])]
+            found.append(tuple(chain.from_iterable(options)) if all(options) else ())
+    best = max(found, key=lambda texts: min(map(len, texts), default=0))
+    return best if min(map(len, best), default=0) >= _SHORTEST else ()
 
 
 def _escaped(piece: re.Match[str]) -> str:
@@ -234,65 +258,3 @@ def _escaped_item(found: re.Match[str]) -> str:
 
 def _digest(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-# Global flags may change what characters mean; they are at the start of a pattern, with or without comments.
-_HEAD = re.compile(r"(?:\(\?#[^)]*\)|\(\?[a-zA-Z]+\))*+")
-_FLAGS = re.compile(r"\(\?([a-zA-Z]+)\)")
-_HARMLESS = frozenset("aimsu")
-# Escapes that go on in the pieces after them, such as `\x41`.
-_LONG_ESCAPES = tuple("\\" + character for character in "xuU0123456789")
-# A literal of fewer characters is in too many texts.
-_SHORTEST = 2
-
-
-def _literals_of(text: str, pieces: Iterable[re.Match[str]]) -> tuple[str, ...]:
-    """Texts of which one is in whatever a pattern matches, given its text and pieces; empty if there may be none.
-
-    Only what is outside of groups counts: the longest literal of each alternative.
-    """
-    if not _HARMLESS.issuperset(_flags(text)):
-        return ()
-    found = [""]
-    run, depth = "", 0
-    for piece in pieces:
-        kind, said = piece.lastgroup, piece[0]
-        if said in _LONG_ESCAPES:
-            return ()
-        if kind in ("open", "close"):
-            depth += 1 if kind == "open" else -1
-        elif depth == 0 and (character := _character(kind, said)):
-            run += character
-            continue
-        elif depth == 0 and _may_be_absent(kind, said):
-            run = run[:-1]
-        found[-1] = max(found[-1], run, key=len)
-        run = ""
-        if depth == 0 and said == "|":
-            found.append("")
-    found[-1] = max(found[-1], run, key=len)
-    return tuple(found) if min(map(len, found)) >= _SHORTEST else ()
-
-
-def _flags(text: str) -> str:
-    """The global flags of a pattern."""
-    head = _HEAD.match(text)
-    return "".join(_FLAGS.findall(head[0])) if head is not None else ""
-
-
-def _character(kind: str | None, said: str) -> str:
-    """The character that a piece stands for; empty if it stands for anything else."""
-    if kind == "brace":
-        return said
-    if kind is not None or (len(said) == 1 and said in ".^$|*+?"):
-        return ""
-    if len(said) == 1:
-        return said
-    return said[1] if len(said) == 2 and said[0] == "\\" and not said[1].isalnum() else ""
-
-
-def _may_be_absent(kind: str | None, said: str) -> bool:
-    """Whether a piece is a quantifier by which what precedes it may be absent."""
-    if kind == "least":
-        return int(re.match(r"\{(\d+)", said)[1]) == 0  # type: ignore[index]
-    return said in ("*", "?") or said.startswith("{,")
