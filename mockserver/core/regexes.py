@@ -11,7 +11,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from itertools import chain
-from re import _parser as parser  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined, unused-ignore]
 from time import thread_time
 from typing import Any
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from re import _parser as parser  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined, unused-ignore]
 from typing import Any
 
 from mockserver.core.caches import Cache
