@@ -12,7 +12,6 @@ from mockserver.core.failures import FailureKind
 from mockserver.core.quotas import LimitState, per_minute, tightest_by_measure
 from mockserver.core.seeding import uuid4_text
 from mockserver.core.timeline import RawHeaders
-from mockserver.dialects.contracts import components
 from mockserver.dialects.openai.models import SNAPSHOTS
 from mockserver.dialects.openai.replies import date_header
 
@@ -24,7 +23,6 @@ _SAFE = {name: {"filtered": False, "severity": "safe"} for name in ("hate", "sex
 NOT_FOUND = {"detected": False, "filtered": False}
 OF_PROMPT = {**_SAFE, "jailbreak": NOT_FOUND}
 _FOUND = {"violence": {"filtered": True, "severity": "medium"}}
-_ERRORS: Mapping[str, Mapping[str, Any]] = components(__package__, "refusals")()["azure"]
 
 
 def of_answer(*, blocked: bool) -> Mapping[str, Any]:
@@ -51,11 +49,8 @@ def content_filters(prompt: int, answer: int, *, blocked: bool) -> list[Mapping[
     ]
 
 
-def azure_error(kind: FailureKind, given: str) -> bytes | None:
-    """The body of a refusal in Azure's words, or in those that are given; None if it has none of its own for that."""
-    own = _ERRORS.get(kind)
-    if own is None:
-        return None
+def azure_error(own: Mapping[str, Any], kind: FailureKind, given: str) -> bytes:
+    """The body of a refusal in Azure's `own` words, or in those that are given."""
     if kind is FailureKind.UNKNOWN_MODEL:
         return orjson.dumps({"error": own}, option=orjson.OPT_INDENT_2)
     return orjson.dumps({"error": {**own, "message": given} if given and kind is not FailureKind.UNKNOWN_PATH else own})

@@ -74,9 +74,9 @@ def _refusal(row: ErrorRow) -> ErrorTemplate:
             kind = code
         param, call = refusal.param or row.param, refusal.call
         if call is not None:
-            own = azure_error(refusal.kind, refusal.message and words) if is_azure(call) else None
+            own = WORDS["azure"].get(refusal.kind) if is_azure(call) else None
             if own is not None:
-                return own
+                return azure_error(own, refusal.kind, refusal.message and words)
             if refusal.kind is FailureKind.UNKNOWN_MODEL and call.method != "POST":
                 words, param = f"The model '{refusal.model}' does not exist", "model"
         told = {"error": {"message": words, "type": kind, "param": param, "code": code}}
