@@ -239,13 +239,19 @@ def open_to_pages(api: ASGIApp, settings: Callable[[], Settings]) -> ASGIApp:
         may_read = origin is not None and allows_origin(settings().cors, origin)
         if may_read and await answer_preflight(scope["method"], headers, send):
             return
-        more = _opened(origin) if origin is not None and may_read else (VARY,)
-
-        async def send_opened(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message["headers"], *more]}
-            await send(message)
-
-        await api(scope, receive, send_opened)
+        await api(scope, receive, readable(send, origin if may_read else None))
 
     return opened
+
+
+def readable(send: Send, origin: str | None) -> Send:
+    """Sends answers with headers that let a page of that origin read them, if there is one; without, they say that they
+    depend on it."""
+
+    async def send_readable(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            own = tuple(message["headers"])
+            message = {**message, "headers": [*own, VARY] if origin is None else [*with_cors_headers(own, origin)]}
+        await send(message)
+
+    return send_readable

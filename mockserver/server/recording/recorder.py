@@ -25,7 +25,7 @@ from mockserver.core.secrets import masked_text
 from mockserver.core.timeline import ConnectionFault, Timeline
 from mockserver.pipeline import parse
 from mockserver.server.asgi import WELL, ClientLeftError, live, read_body, refuse_websocket, send_json
-from mockserver.server.cors import VARY, AccessGuard, allowed_origin, answer_preflight, with_cors_headers
+from mockserver.server.cors import VARY, AccessGuard, allowed_origin, answer_preflight, readable
 from mockserver.server.logs import duration, log, printable
 from mockserver.server.recording.exchanges import BODILESS, RecordedExchange, RecorderJournal, end_to_end
 from mockserver.server.recording.recording_file import RecordingFile, Replays
@@ -106,7 +106,7 @@ class Recorder:
         if origin is not None:
             if await answer_preflight(method, headers, send):
                 return
-            send = _readable(send, origin)
+            send = readable(send, origin)
         target, body = self._targets.find(method, path, scope["raw_path"], query, headers), None
         if isinstance(target, Target):
             try:
@@ -213,17 +213,6 @@ class Recorder:
             except Exception:
                 log.exception("an error in mockserver itself: this exchange is not recorded")
         log.info("%s", summary)
-
-
-def _readable(send: Send, origin: str) -> Send:
-    """Sends answers with the headers that let a page of that origin read them."""
-
-    async def send_readable(message: Any) -> None:
-        if message["type"] == "http.response.start":
-            message = {**message, "headers": with_cors_headers(tuple(message["headers"]), origin)}
-        await send(message)
-
-    return send_readable
 
 
 async def _replay(timeline: Timeline, send: Send) -> None:
