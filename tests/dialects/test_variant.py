@@ -49,6 +49,7 @@ OAK = variant(
     fields={
         "random_seed": "seed",
         "tool_choice": {"enum": ["auto", "any"]},
+        "parallel_tool_calls": {"type": ["boolean", "null"]},
         "messages": {"type": "array", "minItems": 1},
         "service_tier": None,
         "top_k": {"type": "integer"},
@@ -244,6 +245,7 @@ def test_a_field_that_our_models_obey_needs_no_function() -> None:
         for top_k in (1, 1.0)
     }
     assert len(said) == 1
+    assert ask("oak", {**hot, "parallel_tool_calls": None}).status == 200
     # 0 and less are all tokens.
     assert ask("oak", {**hot, "top_k": -1}).status == 200
 

@@ -47,7 +47,10 @@ class Reading(NamedTuple):
 
     def in_openais_words(self, usual: Contract, body: Body) -> Body | Refusal:
         """A valid body in OpenAI's words; a refusal if these have no place for what it holds."""
-        kept = {name: value for name, value in body.items() if self.fields.get(name, True) is not None}
+        # Null is the default, also where OpenAI would refuse it.
+        kept = {
+            name: value for name, value in body.items() if value is not None and self.fields.get(name, True) is not None
+        }
         for name, theirs in self.fields.items():
             if isinstance(theirs, str) and name in kept:
                 kept[theirs] = kept.pop(name)
