@@ -7,22 +7,24 @@ are JSON integers of the server's own widths: neither 1.0 nor true is one. What 
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 
 from mockserver.core.dialects import Edition
 from mockserver.dialects.contracts import components
 from mockserver.dialects.ovms.endpoints import INT32, UINT32, UINT64, Check, Fields, Must, check, is_number, is_whole
-from mockserver.dialects.ovms.models import sees
+from mockserver.dialects.ovms.models import EFFORTS, sees
 
 _TABLE = components(__package__, "checks")()
 IGNORE_EOS_LIMIT = 4000
 
 
-def checks_of(name: str, **more: Sequence[Check]) -> tuple[Check, ...]:
-    """The checks of that name in the table; `more` are those that are functions."""
+def checks_of(name: str, functions: Mapping[str, Sequence[Check]] = MappingProxyType({})) -> tuple[Check, ...]:
+    """The checks of that name in the table, of which some are functions."""
     found: list[Check] = []
     for row in _TABLE[name]:
         if isinstance(row, str):
-            found += more[row] if row in more else checks_of(row, **more)
+            found += functions[row] if row in functions else checks_of(row, functions)
         else:
             field, *rules = row
             found.append(check(field, *[(_must(stated), message) for stated, message in rules]))
@@ -40,6 +42,10 @@ def _streams(fields: Fields) -> bool:
     return fields.get("stream") is True
 
 
+def _has(name: str, model: str, fields: Fields) -> bool:
+    return name in fields
+
+
 # What a value must be, by the words of the table.
 _MUSTS: Mapping[str, Must] = {
     "boolean": bool,
@@ -49,6 +55,8 @@ _MUSTS: Mapping[str, Must] = {
     "object": dict,
     "text": str,
     "text or list": str | list,
+    "no empty text": lambda value, fields: value != "",
+    "no empty list": lambda value, fields: value != [],
     "texts": lambda value, fields: value is None or all(isinstance(text, str) for text in value),
     "text or texts": lambda value, fields: isinstance(value, str) or isinstance(value[0], str),
     "at most 4": lambda value, fields: isinstance(value, str) or len(value) <= 4,
@@ -76,21 +84,22 @@ _MUSTS: Mapping[str, Must] = {
     "true in a stream": lambda value, fields: value or not _streams(fields),
     # "default: `1`"
     "1 in a stream": lambda value, fields: not (is_whole(value, range(2, UINT32.stop)) and _streams(fields)),
+    "effort is text": lambda value, fields: isinstance(value.get("effort"), str | None),
+    "effort is known": lambda value, fields: value.get("effort") is None or value["effort"] in EFFORTS,
     "usage is a boolean": lambda value, fields: isinstance(value.get("include_usage", False), bool),
-    "usage alone": lambda value, fields: value.keys() <= {"include_usage"},
+    "no other options": lambda value, fields: value.keys() <= {"include_usage"},
     "at most best_of": lambda value, fields: value <= fields.get("best_of", 1),
     # "If set to `true`, the maximum allowed `max_tokens` value is `4000`."
-    "at most 4000 without an end": lambda value, fields: (
+    "at most 4000 with ignore_eos": lambda value, fields: (
         value <= IGNORE_EOS_LIMIT or fields.get("ignore_eos") is not True
     ),
     "positive or with echo": lambda value, fields: value or fields.get("echo") is True,
     # "Cannot be used with `assistant_confidence_threshold`."
-    "without a threshold": lambda value, fields: "assistant_confidence_threshold" not in fields,
+    "no threshold": lambda value, fields: "assistant_confidence_threshold" not in fields,
     # What a request must have for its model.
-    "blind": lambda model, fields: not sees(model),
-    "with a prompt": lambda model, fields: fields.get("prompt"),
-    "with a query": lambda model, fields: "query" in fields,
-    "with documents": lambda model, fields: "documents" in fields,
+    "text only": lambda model, fields: not sees(model),
+    "a prompt": lambda model, fields: fields.get("prompt"),
+    **{f"with {name}": partial(_has, name) for name in ("input", "text", "query", "documents")},
 }
 
 # --- checks of the engine --------------------------------------------------------------------------------------------

@@ -127,22 +127,14 @@ def refused_by(kind: Kind, fields: Fields) -> Refusal | None:
     return None if fault is None else graph_fault(fault, graph=kind)
 
 
-def _texts(name: str) -> Check:
+def _elements(name: str) -> Check:
     """A check of the field that has a text or several, each as it is or in tokens."""
 
-    def fault(model: str, fields: Fields) -> str | None:
-        if name not in fields:
-            return f"{name} field is required"
-        texts = fields[name]
-        if isinstance(texts, str):
-            return None
-        if not isinstance(texts, list):
-            return f"{name} should be string, array of strings or array of integers"
-        if not texts:
-            return f"{name} array should not be empty"
-        return next(filter(None, (_element_fault(each, type(texts[0]), name) for each in texts)), None)
+    def fault(texts: Any, fields: Fields) -> str | None:
+        elements = () if isinstance(texts, str) else texts
+        return next(filter(None, (_element_fault(each, type(texts[0]), name) for each in elements)), None)
 
-    return "model", fault
+    return name, fault
 
 
 def _element_fault(element: object, kind: type, name: str) -> str | None:
@@ -176,8 +168,8 @@ def _document_fault(documents: Sequence[Any], fields: Fields) -> str | None:
 
 
 _CHECKS: Mapping[Kind, tuple[Check, ...]] = {
-    "embeddings": checks_of("embeddings", texts=(_texts("input"),)),
-    "scores": checks_of("scores", documents=(("documents", _document_fault),)),
+    "embeddings": checks_of("embeddings", {"each element": (_elements("input"),)}),
+    "scores": checks_of("scores", {"each document": (("documents", _document_fault),)}),
 }
 
 # --- tokenize --------------------------------------------------------------------------------------------------------
@@ -195,7 +187,7 @@ def _length_fault(length: int, fields: Fields) -> str | None:
 
 
 # In the server's order, except for texts that are token ids already: it refuses these last.
-_OF_TOKENS = checks_of("tokens", texts=(_texts("text"),), length=(("max_length", _length_fault),))
+_OF_TOKENS = checks_of("tokens", {"each element": (_elements("text"),), "length": (("max_length", _length_fault),)})
 
 
 def tokenized(fields: Fields, kind: Kind) -> Reply | Refusal:

@@ -165,10 +165,12 @@ def _a_token_to_say(value: object, fields: Fields) -> str | None:
 _COMPLETION_CHECKS = {edition: checks_of(f"{edition} completions") for edition in EDITIONS}
 _CHAT_CHECKS = checks_of(
     "chats",
-    messages=(("model", _messages_fault),),
-    tools=TOOLS,
-    lengths=(("max_tokens", _a_token_to_say), ("max_completion_tokens", _a_token_to_say)),
-    pictures=(("messages", pictures_fault),),
+    {
+        "messages": (("model", _messages_fault),),
+        "tools": TOOLS,
+        "lengths": (("max_tokens", _a_token_to_say), ("max_completion_tokens", _a_token_to_say)),
+        "pictures": (("messages", pictures_fault),),
+    },
 )
 
 # --- requests --------------------------------------------------------------------------------------------------------

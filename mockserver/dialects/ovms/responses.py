@@ -35,7 +35,6 @@ from mockserver.dialects.ovms.checks import checks_of
 from mockserver.dialects.ovms.endpoints import Fields
 from mockserver.dialects.ovms.errors import JSON, STREAM_HEADERS, own_words
 from mockserver.dialects.ovms.guided_generation import TOOLS, chosen_tool, offered
-from mockserver.dialects.ovms.models import EFFORTS
 from mockserver.dialects.ovms.read import Message, OvmsOptions, accept, as_templated, pictures_fault, read_conversation
 from mockserver.dialects.ovms.write import call_head, parsed_output, parts_of, peeked, runs
 
@@ -78,18 +77,10 @@ def _with_first_text(message: Message) -> Message:
 _OTHERS = ("reasoning", "function_call", "function_call_output")
 
 
-def _input_fault(model: str, fields: Fields) -> str | None:
-    """The fault of the input, or of the first of its items that the server cannot read; None if there is none."""
-    if "input" not in fields:
-        return "input missing in request"
-    given = fields["input"]
-    if isinstance(given, str):
-        return None if given else "input cannot be empty"
-    if not isinstance(given, list):
-        return "input is not a string or array"
-    if not given:
-        return "Messages array cannot be empty"
-    return next((fault for item in given if (fault := _item_fault(item)) is not None), None)
+def _items_fault(given: str | Sequence[object], fields: Fields) -> str | None:
+    """The fault of the first item that the server cannot read; None if there is none."""
+    items = () if isinstance(given, str) else given
+    return next((fault for item in items if (fault := _item_fault(item)) is not None), None)
 
 
 def _item_fault(item: object) -> str | None:
@@ -136,23 +127,13 @@ def _part_fault(part: object) -> str | None:
     return None if isinstance(image, str) else "input_image.image_url must be a string or object"
 
 
-def _reasoning_fault(value: Any, fields: Fields) -> str | None:
-    if not isinstance(value, dict):
-        return "reasoning is not an object"
-    effort = value.get("effort")
-    if effort is None:
-        return None
-    if not isinstance(effort, str):
-        return "reasoning.effort is not a string"
-    return None if effort in EFFORTS else "reasoning.effort must be one of: low, medium, high"
-
-
 _CHECKS = checks_of(
     "responses",
-    input=(("model", _input_fault),),
-    reasoning=(("reasoning", _reasoning_fault),),
-    tools=TOOLS,
-    pictures=(("input", lambda value, fields: pictures_fault(messages_of(value), fields)),),
+    {
+        "each item": (("input", _items_fault),),
+        "tools": TOOLS,
+        "pictures": (("input", lambda value, fields: pictures_fault(messages_of(value), fields)),),
+    },
 )
 
 # --- answers ---------------------------------------------------------------------------------------------------------
