@@ -196,8 +196,9 @@ def texts_of(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[
     form = str(own.get("format", ""))
     if _says_what(name, own) or form:
         # An address for mail is one, whoever attends.
-        what = form if is_clear(form, "") else f"{name} {form}"
-        found = (*moments(topic[:STRETCH], form), *texts_for(what, topic, about, str(own.get("description", ""))))
+        what = form if form and is_clear(form, "") else f"{name} {form}"
+        stated = moments(topic[:STRETCH], form) if form else ()
+        found = (*stated, *texts_for(what, topic, about, str(own.get("description", ""))))
         return list(dict.fromkeys(text[:_LONGEST_INPUT] for text in found if text))
     usual = usual_words(name, detect_intent(topic).language)
     if usual:
@@ -273,6 +274,8 @@ def _counted(base: Mapping[str, Any], shape: Shape, filling: _Filling, accepts: 
     if len(wanted) < (1 if filling.guessing else 2):
         return dict(base)
     found = _read_numbers(numbers(filling.topic))
+    if len(found) < len(wanted):
+        return dict(base)
     own = {name: number for name in wanted for number in _read_numbers(number_for(name, filling.topic))[:1]}
     rest = [number for number in found if number not in own.values()]
     left = [name for name in wanted if name not in own]
@@ -327,7 +330,9 @@ def _mentioned(name: str, values: Sequence[Any], topic: str) -> list[Any]:
     stretch = topic[:STRETCH]
     found = ((place_of(text, stretch), text) for text in values if isinstance(text, str) and text)
     mentioned = [text for _, text in sorted((place, text) for place, text in found if place is not None)]
-    return mentioned or [number for number in _read_numbers(number_for(name, topic)) if number in values]
+    if mentioned or all(isinstance(value, str) for value in values):
+        return mentioned
+    return [number for number in _read_numbers(number_for(name, topic)) if number in values]
 
 
 def _truth(name: str, topic: str) -> bool | None:

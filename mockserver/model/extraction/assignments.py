@@ -36,7 +36,7 @@ _LISTED = re.compile(r"(?:^|[,;\n])\s*\w{1,40}: ?[^\s{\[]", re.ASCII)
 def assigned_to(parameter: str, topic: str) -> Iterator[Any]:
     """The values that an assignment has for a parameter, as JSON and as text: "city = Oslo", "sizes=[1, 2]", or several
     such as "name: bob, city: berlin"."""
-    if len(parameter) > STRETCH or not parameter.isidentifier() or not ("=" in topic or ":" in topic):
+    if not ("=" in topic or ":" in topic) or len(parameter) > STRETCH or not parameter.isidentifier():
         return
     colon = rf"|(?:^|[,;\n]\s*){parameter}:" if len(_LISTED.findall(topic)) > 1 else ""
     for match in re.finditer(rf"(?:(?<!\w){parameter} ?=(?![=>]){colon}) ?", topic, re.IGNORECASE):

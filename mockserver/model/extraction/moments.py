@@ -34,17 +34,20 @@ def moments(text: str, form: str) -> Iterator[str]:
 
     None for any other format.
     """
+    if form not in ("date", "time", "date-time"):
+        return
     dates = sorted(found for pattern in _DATES for match in pattern.finditer(text) for found in _date(match))
-    times = [found for match in _TIME.finditer(text) for found in _time(match)]
     if form == "date":
         yield from (day for _, day in dates)
-    elif form == "time":
+        return
+    times = [found for match in _TIME.finditer(text) for found in _time(match)]
+    if form == "time":
         yield from (hour for _, hour in times)
-    elif form == "date-time":
-        yield from _DATE_TIME.findall(text)
-        for place, hour in times if dates else ():
-            yield f"{max((each for each in dates if each[0] < place), default=dates[0])[1]}T{hour}"
-        yield from () if times else (f"{day}T00:00:00Z" for _, day in dates)
+        return
+    yield from _DATE_TIME.findall(text)
+    for place, hour in times if dates else ():
+        yield f"{max((each for each in dates if each[0] < place), default=dates[0])[1]}T{hour}"
+    yield from () if times else (f"{day}T00:00:00Z" for _, day in dates)
 
 
 def _date(match: re.Match[str]) -> Iterator[tuple[int, str]]:

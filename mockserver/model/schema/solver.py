@@ -209,8 +209,10 @@ class Search:
         """An object, or NOTHING."""
         least, most = way.get("minProperties", 0), way.get("maxProperties", inf)
         required = _closure(way, way.required)
+        if len(required) > most:
+            return NOTHING
         made: dict[str, Any] = {}
-        for name in self._chosen(way, required) if len(required) <= most else ():
+        for name in self._chosen(way, required):
             value = self._property(way, name, depth)
             if value is not NOTHING:
                 made[name] = value
@@ -218,7 +220,7 @@ class Search:
                 return NOTHING
         more = len(made) + self._draws.below(3) if self._varied > 1 else self._usual_more(way, made)
         self._extend(way, made, min(max(least, more), most), setting, depth)
-        return made if least <= len(made) <= most and _closure(way, required.union(made)) <= made.keys() else NOTHING
+        return made if least <= len(made) <= most and _closure(way, made) <= made.keys() else NOTHING
 
     def _chosen(self, way: MergedSchema, required: set[str]) -> Sequence[str]:
         """The names of its properties, in the schemas' own order."""

@@ -149,18 +149,13 @@ def matching(
 def fits(way: MergedSchema) -> Callable[[str], bool]:
     """Whether a text keeps to a merged schema, but for its formats, which are left to whoever asks for more."""
     patterns, no_patterns = way.all("pattern"), way.all("not_pattern")
-    least = way.get("minLength", 0)
-    most = min(way.get("maxLength", inf), longest_searched((*patterns, *no_patterns)))
-    wanted, unwanted = (list(map(way.document.matcher, each)) for each in (patterns, no_patterns))
-
-    def check(text: str) -> bool:
-        return (
-            least <= len(text) <= most
-            and all(matches(text) for matches in wanted)
-            and not any(matches(text) for matches in unwanted)
-        )
-
-    return check
+    least, most = way.get("minLength", 0), way.get("maxLength", inf)
+    if not (patterns or no_patterns):
+        return lambda text: least <= len(text) <= most
+    most = min(most, longest_searched((*patterns, *no_patterns)))
+    searches = [(way.document.matcher(pattern), True) for pattern in patterns]
+    searches += [(way.document.matcher(pattern), False) for pattern in no_patterns]
+    return lambda text: least <= len(text) <= most and all(search(text) is wanted for search, wanted in searches)
 
 
 # --- what names say --------------------------------------------------------------------------------------------------
