@@ -3,13 +3,16 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from mockserver import MockServer
 from mockserver.state.settings import Settings
 from tests.support.chromium import chromium, complaints_of
 
 Open = Callable[..., Page]
+# A busy machine may take its time; what is there at once is not waited for.
+MILLISECONDS = 20_000
+expect.set_options(timeout=MILLISECONDS)
 
 
 @pytest.fixture(scope="package")
@@ -38,7 +41,7 @@ def open_page(browser: Browser, mock: MockServer) -> Iterator[Open]:
 
     def open_page(view: str = "traffic", query: str = "", unreachable: str = "", **settings: object) -> Page:
         context = browser.new_context(**{"viewport": {"width": 1360, "height": 900}, **settings})  # type: ignore[arg-type]
-        context.set_default_timeout(8_000)
+        context.set_default_timeout(MILLISECONDS)
         contexts.append(context)
         page = context.new_page()
         heard.append(complaints_of(page))
