@@ -467,12 +467,6 @@ def test_what_is_no_json_is_of_a_wrong_format(edition: Edition, raw: bytes) -> N
     )
 
 
-def test_a_value_nested_a_thousand_deep_is_refused() -> None:
-    raw = json.dumps(BODY)[:-1] + ', "stop": ' + "[" * 1000 + "]" * 1000 + "}"
-    answer = ask("cerebras", raw.encode())
-    assert (answer.status, answer.json()["error"]["code"]) == (400, "wrong_api_format")
-
-
 @pytest.mark.parametrize("key, status", [("secret", 200), ("other", 401)])
 @both_editions
 def test_a_wrong_key_is_told_from_none(edition: Edition, key: str, status: int) -> None:
