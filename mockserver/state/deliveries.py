@@ -5,12 +5,14 @@ Requests that the server answers itself are not recorded here: they are exchange
 """
 
 from collections.abc import Callable, Mapping
+from sys import getsizeof
 from typing import NamedTuple
 
 from mockserver.core.caches import Bounded
+from mockserver.core.calls import by_name
 from mockserver.core.dialect_state import WebhookQueue, WebhookRequest, WebhookResult
 from mockserver.core.dialects import Dialect
-from mockserver.core.secrets import masked_body, masked_headers, masked_text
+from mockserver.core.secrets import masked, masked_body, masked_text
 from mockserver.state.journal.exchanges import Subscribers
 
 # How many deliveries a namespace keeps, and how many bytes their requests may have together; the oldest are forgotten.
@@ -20,8 +22,7 @@ _SHOWN, _ANSWER = 1_048_576, 4_096
 
 
 class Delivered(NamedTuple):
-    """A request that a dialect has made to an application by itself, as tests and the admin API see it, its secrets
-    masked.
+    """A request that a dialect has made to an application by itself, as tests and the admin API see it.
 
     - `number` counts from 1 within the namespace.
     - `message`: the id of what was delivered; `attempt` counts its attempts from 0; `at` is a Unix time.
@@ -78,8 +79,8 @@ class Deliveries:
         return known
 
     def all(self) -> list[Delivered]:
-        """The deliveries that are kept, oldest first."""
-        return list(self._kept)
+        """The deliveries that are kept, oldest first, with their secrets masked."""
+        return [*map(_masked, self._kept)]
 
     def begin(self, dialect: str, task: WebhookRequest, at: float) -> int:
         """Record a delivery that begins, and return its number."""
@@ -91,9 +92,9 @@ class Deliveries:
             message=task.message,
             attempt=task.attempt,
             method=task.method,
-            url=masked_text(task.url),
-            headers=masked_headers(tuple((name.lower(), value) for name, value in task.headers)),
-            body=_text_of(task.body[:_SHOWN]),
+            url=task.url,
+            headers=by_name(tuple((name.lower(), value) for name, value in task.headers)),
+            body=task.body[:_SHOWN].decode("utf-8", "replace"),
         )
         self._kept.add(self.begun, delivered)
         return self.begun
@@ -102,8 +103,10 @@ class Deliveries:
         """Record the outcome of a delivery."""
         begun = self._kept.get(number)
         if begun is not None:
-            error, answer = masked_text(outcome.error), _text_of(outcome.body[:_ANSWER])
-            ended = begun._replace(status=outcome.status, error=error, answer=answer, seconds=seconds, ended=True)
+            answer = outcome.body[:_ANSWER].decode("utf-8", "replace")
+            ended = begun._replace(
+                status=outcome.status, error=outcome.error, answer=answer, seconds=seconds, ended=True
+            )
             self._kept.replace(number, ended)
         self.ended += 1
         for watcher in self.watchers.each:
@@ -123,11 +126,18 @@ class Deliveries:
         self.begun = self.ended = 0
 
 
-def _text_of(body: bytes) -> str:
-    return masked_body(body).decode("utf-8", "replace")
+def _masked(delivered: Delivered) -> Delivered:
+    """It with its secrets masked, which takes long if there are many: only when it is shown."""
+    return delivered._replace(
+        url=masked_text(delivered.url),
+        headers={name: masked(name, value) for name, value in delivered.headers.items()},
+        body=masked_body(delivered.body.encode()).decode(),
+        error=masked_text(delivered.error),
+        answer=masked_body(delivered.answer.encode()).decode(),
+    )
 
 
 def _size_of(delivered: Delivered) -> int:
-    """The characters that it was begun with: whatever its outcome is, it weighs the same."""
+    """The bytes that it was begun with: whatever its outcome is, it weighs the same."""
     headers = sum(len(name) + len(value) for name, value in delivered.headers.items())
-    return len(delivered.url) + len(delivered.body) + headers
+    return len(delivered.url) + getsizeof(delivered.body) + headers
