@@ -99,8 +99,8 @@ def headers_fault(call: Call) -> Refusal | None:
 
 # --- limits and headers -------------------------------------------------------------------------------------------
 
-_LIMITS = components(__package__, "limits")()
-_EDGE: RawHeaders = tuple((name.encode(), value.encode()) for name, value in _LIMITS["headers"].items())
+LIMITS = components(__package__, "limits")()
+_EDGE: RawHeaders = tuple((name.encode(), value.encode()) for name, value in LIMITS["headers"].items())
 # Of the tokens of a minute so many are for the input, the rest for the output (recorded: 2,000,000 and 400,000).
 _INPUT = 5 / 6
 _SHARES: Mapping[LimitUnit, Mapping[str, float]] = {
@@ -122,7 +122,7 @@ def _refuse(exceeding: Refused, now: float) -> Refusal:
     return words._replace(kind=FailureKind.RATE_LIMIT, headers=((b"retry-after", b"%d" % wait),))
 
 
-QUOTAS = QuotaPolicy({name: per_minute(*row) for name, row in _LIMITS["tiers"].items()}, refuse=_refuse)
+QUOTAS = QuotaPolicy({name: per_minute(*row) for name, row in LIMITS["tiers"].items()}, refuse=_refuse)
 
 
 def every_answer(call: Call, scope: RequestScope) -> RawHeaders:

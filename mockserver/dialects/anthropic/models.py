@@ -9,7 +9,7 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, Preset, PromptCaching, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.timeline import Reply
-from mockserver.dialects.anthropic.errors import headers_fault, refused
+from mockserver.dialects.anthropic.errors import LIMITS, headers_fault, refused
 from mockserver.dialects.contracts import components
 from mockserver.dialects.openai.replies import body_reply
 
@@ -46,14 +46,13 @@ _START = re.compile("|".join(map(re.escape, sorted(_FAMILIES, key=len, reverse=T
 SNAPSHOTS = {re.sub(r"-\d{8}$", "", name): name for name in _ROWS}
 
 # How fast models are, and the preset of each size, by a part of the names of those that have it.
-_SPEED = components(__package__, "limits")()
-PRESETS = {name: Preset(*row) for name, row in _SPEED["presets"].items()}
+PRESETS = {name: Preset(*row) for name, row in LIMITS["presets"].items()}
 PROMPT_CACHING = PromptCaching(block=64, lifetime=300, on_request=True)
 
 
 def preset_of(model: str) -> str:
     """The preset of a model's size."""
-    return next((preset for line, preset in _SPEED["sizes"].items() if line in model[:64]), "anthropic")
+    return next((preset for line, preset in LIMITS["sizes"].items() if line in model[:64]), "anthropic")
 
 
 @lru_cache(maxsize=256)

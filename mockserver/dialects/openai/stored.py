@@ -210,11 +210,9 @@ def _stored_chat(served: ServedResponse) -> tuple[str, StoredChat] | None:
     return id_, StoredChat(id_, weight_of(served), asked, whole, scope, asked.get("metadata") or {})
 
 
-def _unknown_chat(id_: str) -> Refusal:
-    return refused(f"Completion {id_} not found", "completion_id", "not_found", status=404)
-
-
-_CHAT = _Kind(StoredChat, _unknown_chat, pretty)
+_CHAT = _Kind(
+    StoredChat, lambda id_: refused(f"Completion {id_} not found", "completion_id", "not_found", status=404), pretty
+)
 get_chat, update_chat, delete_chat = _CHAT.operations()
 
 

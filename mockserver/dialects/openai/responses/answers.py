@@ -15,7 +15,6 @@ from mockserver.dialects.openai.models import SNAPSHOTS, TIERS, family_of
 from mockserver.dialects.openai.read import number_or
 from mockserver.dialects.openai.replies import NOTHING, GeneratedItem, Members, body_reply, incomplete_reason, plain
 from mockserver.dialects.openai.responses.flavour import (
-    Layout,
     Pad,
     Responding,
     ResponseEvent,
@@ -81,10 +80,6 @@ def _in_background(kind: str, number: Any, fields: Members) -> bytes:
         return alphabetical(kind, number, fields)
     members = {"type": kind, "sequence_number": number, **dict(sorted(fields.items()))}
     return b"event: %b\ndata: %b\n\n" % (kind.encode(), orjson.dumps(members))
-
-
-def _layout(response: Responding) -> Layout:
-    return _in_background if response.body.get("background") else alphabetical
 
 
 def _opening(response: Responding) -> list[ResponseEvent]:
@@ -314,7 +309,7 @@ def _pad(response: Responding) -> Pad | None:
 
 RESPONSE = ResponseFlavour(
     _members,
-    _layout,
+    lambda response: _in_background if response.body.get("background") else alphabetical,
     lambda response: made_id(response.scope, "resp", 0),
     lambda response, generated, index: made_id(response.scope, PREFIXES[generated.kind], generated.place),
     item,
