@@ -28,8 +28,6 @@ _PERIODS = {word: PERIODS[name] for name, words in _WORDS.items() for word in (n
 _AMOUNT = re.compile(r"(\d{1,12}(?:_\d{3})*)(\.\d{1,6})?\s*([kM]?)\s*/\s*(\w+)")
 _FACTORS = {"": 1, "k": 1_000, "M": 1_000_000}
 _MOST = 10**12
-# Each rule is looked at for each request.
-_MOST_RULES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +94,6 @@ def quota_in_words(quota: Quota) -> str:
 def read_quotas(value: object) -> tuple[Quota, ...]:
     """The rules in an option's text, or in a config file's table or list of tables. `off` alone means no rules."""
     items = value if isinstance(value, list | tuple) else [value]
-    if len(items) > _MOST_RULES:
-        raise ValueError(f"there are {len(items):,} rules; at most {_MOST_RULES:,} are possible")
     rules = tuple(rule for item in items for rule in _rules(item))
     return () if rules == (Quota(OFF),) else rules
 

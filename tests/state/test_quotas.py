@@ -348,8 +348,8 @@ def test_a_mistake_names_its_key_and_what_would_be_valid(said: object, complaint
 
 
 def test_thousands_of_rules_are_refused() -> None:
-    with pytest.raises(ValueError, match="there are 1,001 rules; at most 1,000 are possible"):
-        read_quotas(["requests=3/min"] * 1_001)
+    with pytest.raises(ConfigError, match="setting quota: 1,001 values are too many; at most 1,000 are possible"):
+        from_names({"quota": ["requests=3/min"] * 1_001}, "setting")
 
 
 def test_quotas_come_from_options_environment_files_and_python() -> None:

@@ -35,7 +35,7 @@ def from_toml(
         raise ConfigError(f"{name}: {error}{other}") from None
     try:
         settings = dict(_setting(key, value, files, traces) for key, value in document.items() if key != "$schema")
-    except ConfigError as error:
+    except (ConfigError, StubError) as error:
         raise ConfigError(located(str(error), text, name)) from None
     if "routes" in settings:
         settings["routes"] = tuple(
@@ -61,10 +61,7 @@ def _check(settings: Mapping[str, Any], dialects: Mapping[str, Dialect], text: s
 def _setting(key: str, value: Any, files: Files | None, traces: Tracing) -> tuple[str, Any]:
     """A key of a config file as a field of Settings, with its value."""
     if key == "stub":
-        try:
-            return key, read_stubs(value, key, files, "config")
-        except StubError as error:
-            raise ConfigError(str(error)) from None
+        return key, read_stubs(value, key, files, "config")
     if key == "stubs" and not isinstance(value, str):
         raise ConfigError(f"{key}: is the name of a folder; write each stub as [[stub]]")
     if key == "route":

@@ -15,13 +15,14 @@ from mockserver.core.dialects import Edition
 from mockserver.core.messages import short_repr, unknown_name
 from mockserver.core.seeding import SEEDS
 from mockserver.faults.parse_faults import read_faults
-from mockserver.faults.rules import Fault
 from mockserver.latency.parse_latency import FASTEST, read_latency, read_output_tokens
 from mockserver.latency.traces import NO_TRACES, Tracing
 from mockserver.state.quotas import read_quotas
 from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.settings.origins import read_cors, read_hosts
 
+# How many values an option may have that may be given several times: each fault is looked at for each request.
+_MOST = 1_000
 # The first Unix second whose year has five digits.
 _END_OF_TIME = 253_402_300_800
 
@@ -141,16 +142,6 @@ def _auth(value: Any) -> str | tuple[str, ...]:
     return keys
 
 
-# Each is looked at for each request.
-_MOST_FAULTS = 1_000
-
-
-def _faults(value: Any) -> tuple[Fault, ...]:
-    if isinstance(value, list | tuple) and len(value) > _MOST_FAULTS:
-        raise ValueError(f"{len(value):,} faults are too many; at most {_MOST_FAULTS:,} are possible")
-    return read_faults(value)
-
-
 OPTIONS: tuple[Option, ...] = (
     Option("host", _host, "address to listen on", "ADDRESS"),
     Option("port", _whole(0, 65_535), "port to listen on; 0 picks a free one and prints it", "PORT"),
@@ -187,7 +178,7 @@ OPTIONS: tuple[Option, ...] = (
         switch=True,
     ),
     Option(
-        "fault", _faults, "a fault, such as '{ kind = \"cut\", after_event = 5, share = 0.1 }'", "FAULT", often=True
+        "fault", read_faults, "a fault, such as '{ kind = \"cut\", after_event = 5, share = 0.1 }'", "FAULT", often=True
     ),
     Option(
         "quota",
@@ -348,6 +339,8 @@ def checked(settings: Settings, traces: Tracing | None = None) -> Settings:
 def read_option(option: Option, value: Any, place: str, traces: Tracing) -> Any:
     """The value of an option for the settings. Raises ConfigError, which names the place."""
     try:
+        if option.often and isinstance(value, list | tuple) and len(value) > _MOST:
+            raise ValueError(f"{len(value):,} values are too many; at most {_MOST:,} are possible")
         return option.read(value, traces) if option.traced else option.read(value)
     except (ValueError, TypeError) as error:
         raise ConfigError(f"{place}{_number_of_the_bad(option, value)}: {error}") from None
@@ -357,7 +350,7 @@ def _number_of_the_bad(option: Option, value: Any) -> str:
     """The position of the first invalid value, as `[1]`, if an option has several; else an empty string."""
     if not (option.often and isinstance(value, list | tuple) and len(value) > 1):
         return ""
-    for number, item in enumerate(value[:_MOST_FAULTS]):
+    for number, item in enumerate(value[:_MOST]):
         try:
             option.read(item)
         except (ValueError, TypeError):
