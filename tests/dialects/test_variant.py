@@ -197,15 +197,21 @@ def test_a_chunk_can_have_the_usage_so_far_and_a_delta_its_role_and_its_thoughts
     assert (bool(thought), bool(said), done) == (True, end == "stop", "[DONE]")
 
 
-def test_texts_share_chunks_as_a_list_of_groups_says() -> None:
+def test_a_stream_begins_with_a_comment_and_texts_share_chunks_as_a_list_of_groups_says() -> None:
     plan = ask("oak", {**CHATTED, "stream": True, "max_tokens": 5}).plan
     assert plan.generation is not None
-    grouped = variant(
-        "elm", title="Elm", models=MODELS, groups=lambda rendering, choice, texts, step: [range(len(texts))]
+    elm = variant(
+        "elm",
+        title="Elm",
+        models=MODELS,
+        comment=": thinking",
+        groups=lambda rendering, choice, texts, step: [range(2), range(2, len(texts))],
     )
-    reply = grouped.operations[0].write(plan.generation, TokenTiming(), plan.context.scope)
+    reply = elm.operations[0].write(plan.generation, TokenTiming(), plan.context.scope)
     assert isinstance(reply, Reply)
-    assert [count for run in reply.frames for count in run.tokens] == [0, 5, 0, 0]
+    (first, *_), *runs = [[*zip(*run, strict=True)] for run in reply.frames]
+    assert first[0] == b": thinking\n\n"
+    assert [count for run in runs for _, _, count in run] == [0, 2, 3, 0, 0]
 
 
 def test_a_vendor_may_have_no_completions_and_state_the_status() -> None:

@@ -76,6 +76,7 @@ def variant(
     answer_headers: Callable[[Rendering], HeaderValues] = lambda rendering: {},
     latency: str | None = None,
     finish_reason: FinishWords | None = None,
+    comment: str = "",
     chats: Flavour = CHAT,
     completions: Flavour | None = COMPLETION,
     embeddings: Mapping[str, int] = MappingProxyType({}),
@@ -97,7 +98,7 @@ def variant(
       time in Unix seconds, if they are not OpenAI's. `headers`: further headers of every answer, errors included;
       `answer_headers`: of those that a model has given.
     - `latency`: how fast its engine is, in the notation of users.
-    - `finish_reason`: the word for why a choice has ended.
+    - `finish_reason`: the word for why a choice has ended. `comment`: a line that goes ahead of streams.
     - `chats`, `completions`: how answers are written; None for a vendor without completions. `embeddings`: the models
       that embed, each with the length of its vectors. `operations`: further ones.
     - `members`: further members of `Dialect`; or of `Flavour`, for chats, and for completions too if they are about the
@@ -125,12 +126,12 @@ def variant(
     if own.get("thoughts", chats.thoughts):
         reading = reading._replace(shows_thoughts=True)
     headed = partial(_headed, answer_headers)
-    writers = {"chat_completions": writer(headed(chats), own, finish_reason)}
+    writers = {"chat_completions": writer(headed(chats), own, finish_reason, comment)}
     read, write = reading.by(read_chat, "ChatCompletionRequest"), writers["chat_completions"].write
     served = [CHAT_COMPLETIONS._replace(read=read, write=write)]
     if completions is not None:
         shared = {each: own[each] for each in OF_ANSWERS if each in own}
-        writers["completions"] = writer(headed(completions), shared, finish_reason)
+        writers["completions"] = writer(headed(completions), shared, finish_reason, comment)
         read, write = reading.by(read_completion, "CompletionRequest"), writers["completions"].write
         served.append(COMPLETIONS._replace(read=read, write=write))
     if embeddings:

@@ -3,17 +3,19 @@ is wrong with what these give."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 from mockserver.core.dialects import RequestScope
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.installed import mismatches
 from mockserver.core.seeding import alphanumerics
-from mockserver.core.timeline import Reply, TokenTiming
+from mockserver.core.timeline import OPENING, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.openai.chats import CHAT as _OPENAI_CHAT
 from mockserver.dialects.openai.chats import chat_id
 from mockserver.dialects.openai.completions import COMPLETION as _OPENAI_COMPLETION
 from mockserver.dialects.openai.replies import NOTHING, Flavour, Members, Rendering, ordered, usage_object, write
+from mockserver.dialects.openai.streams import at_step
 
 FinishWords = Callable[[Choice], str]
 _MEMBERS = ("id", "object", "created", "model", "choices", "usage")
@@ -57,12 +59,13 @@ OF_ANSWERS = (*_AROUND, "counts", "usage", "body", "chunk", "dump")
 
 
 class Writer(NamedTuple):
-    """How the answers of an operation are written: in a flavour to which functions have `added` members, and with other
-    words for finish reasons."""
+    """How the answers of an operation are written: in a flavour to which functions have `added` members, with other
+    words for finish reasons, and a comment ahead of streams."""
 
     flavour: Flavour
     added: Mapping[str, Callable[..., Members]]
     finish_reason: FinishWords | None = None
+    comment: str = ""
 
     def write(self, generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
         """The same as `write`, with what is added behind what the flavour's tables name."""
@@ -70,7 +73,11 @@ class Writer(NamedTuple):
             words: Callable[[Choice], Any] = self.finish_reason
             choices = tuple(each._replace(finish_reason=words(each)) for each in generation.choices)
             generation = generation._replace(choices=choices)
-        return write(self.naming(Rendering(self.flavour, generation, pace, scope)), generation, pace, scope)
+        reply = write(self.naming(Rendering(self.flavour, generation, pace, scope)), generation, pace, scope)
+        if not (self.comment and reply.streamed):
+            return reply
+        ahead = at_step(OPENING, (f"{self.comment}\n\n".encode(),))
+        return reply._replace(frames=LazyFrames(lambda: chain((ahead,), reply.frames)))
 
     def naming(self, rendering: Rendering) -> Flavour:
         """The flavour with what functions add in its tables, which leave out what they do not name."""
@@ -104,14 +111,14 @@ class Writer(NamedTuple):
             raise
 
 
-def writer(flavour: Flavour, own: Mapping[str, Any], finish_reason: FinishWords | None = None) -> Writer:
+def writer(flavour: Flavour, own: Mapping[str, Any], finish_reason: FinishWords | None, comment: str) -> Writer:
     """How answers are written in a flavour with an author's `own` members."""
     added = {name: own[name] for name in _ADDED if name in own}
     flavour = flavour._replace(**{name: each for name, each in own.items() if name not in added})
     if flavour.thoughts and flavour.message and flavour.thoughts not in flavour.message:
         flavour = flavour._replace(message=(*flavour.message[:2], flavour.thoughts, *flavour.message[2:]))
     summed: dict[str, Any] = {name: _sum(getattr(flavour, name), each) for name, each in added.items()}
-    return Writer(flavour._replace(**summed), added, finish_reason)
+    return Writer(flavour._replace(**summed), added, finish_reason, comment)
 
 
 def _sum(usual: Callable[..., Members], own: Callable[..., Members]) -> Callable[..., Members]:
