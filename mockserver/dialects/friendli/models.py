@@ -45,9 +45,14 @@ class _Rows(dict[str, Traits]):
         return Traits(reasoning="unknown", modalities=("text", "image", "video", "audio"))
 
 
+_TABLE = components(__package__, "models")()
+
+
 def _rows(table: str) -> Mapping[str, Traits]:
-    rows = components(__package__, "models")()[table].items()
-    return {name: Traits(**{**row, "modalities": tuple(row.get("modalities", ("text",)))}) for name, row in rows}
+    return {
+        name: Traits(**{**row, "modalities": tuple(row.get("modalities", ("text",)))})
+        for name, row in _TABLE[table].items()
+    }
 
 
 # Models at the time of the page, which are no longer listed today.
@@ -109,13 +114,6 @@ def _per_token(per_million: float) -> str:
     return f"{per_million / 1_000_000:.10f}".rstrip("0")
 
 
-PRESETS = {
-    "friendli": Preset(
-        "prefill=lognormal(220ms, 0.35, max=2s), prefill_per_token=0.05ms, itl=lognormal(10.2ms, 0.25, max=200ms), "
-        "network=lognormal(30ms, 0.3, max=200ms)",
-        "serverless GPU: first token after about 0.25 s, 95 tokens/s",
-    ),
-}
-
+PRESETS = {name: Preset(*row) for name, row in _TABLE["presets"].items()}
 # Its answers have `cached_tokens`, but nothing states these figures: they are usual for such an engine.
 PROMPT_CACHING = PromptCaching(block=16, lifetime=300)
