@@ -108,23 +108,19 @@ def either_case(found: Characters) -> Characters:
     return found | members("".join(text for text in swapped if len(text) == 1))
 
 
-def property_set(name: str) -> Characters | None:
-    """The characters of a Unicode category, script or other property (`L`, `Uppercase_Letter`, `Script=Greek`); None
-    for unknown names.
-
-    Case in names is ignored, as in Unicode. Characters beyond the second plane are left out.
-    """
-    return _property_set(name.lower().replace("_", ""))
-
-
 @cache_short(256, 80)
-def _property_set(name: str) -> Characters | None:
+def property_set(text: str) -> Characters:
+    """The characters of a Unicode category, script or other property, as a pattern names it: `\\p{L}`, `\\P{sc=Greek}`.
+
+    Case in names is ignored, as in Unicode. Characters beyond the second plane are left out. Raises PatternError for
+    unknown names.
+    """
     import regex  # slow to import, and rarely needed
 
     try:
-        sought = regex.compile(rf"\p{{{name}}}+")
+        sought = regex.compile(f"{text}+")
     except regex.error:
-        return None
+        raise PatternError(f"unknown property {text[2:].strip('{^}')}") from None
     found = characters((ord(run[0][0]), ord(run[0][-1])) for run in sought.finditer(_searched()))
     return found & ANY  # a run may span the surrogates
 

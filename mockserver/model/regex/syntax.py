@@ -218,7 +218,7 @@ class _Reader:
             if text not in known:
                 if len(known) == _MOST_PROPERTIES:
                     raise PatternError(f"more than {_MOST_PROPERTIES} different properties are not supported")
-                known[text] = _property(text)
+                known[text] = property_set(text)
             return chr(_PROPERTY + [*known].index(text))
         if text.startswith("\\u{"):
             return f"\\U{text[3:-1]:0>8}"
@@ -298,15 +298,6 @@ class _Reader:
                     ranges.append((item, item))
         found = either_case(characters(ranges)) if caseless else characters(ranges)
         return ~found if negated else found & ANY
-
-
-def _property(text: str) -> Characters:
-    """The set of a property as a pattern writes it."""
-    name = text[2:].strip("{}")
-    found = property_set(name.lstrip("^"))
-    if found is None:
-        raise PatternError(f"unknown property {name}")
-    return ~found if (text[1] == "P") != name.startswith("^") else found
 
 
 def _read(pattern: str) -> Node:
