@@ -184,9 +184,9 @@ def reach_of(root: Node) -> Reach:
     """How large values may be for a check of them to end soon. Raises SchemaLimitError if it ends soon for none."""
     if not isinstance(root.schema, dict):
         return Reach((1,), finite=True)
-    order, recursive = _inner_first([root], lambda node: _part_of(node).leads)
+    order, recursive = inner_first([root])
     if recursive:
-        order, circles = _inner_first(order, lambda node: _part_of(node).applied)
+        order, circles = inner_first(order, "applied")
         if circles:
             raise InvalidSchemaError("A reference in it leads back to itself for the same value")
     parts = [_part_of(node) for node in order]
@@ -209,16 +209,6 @@ def reach_of(root: Node) -> Reach:
     return Reach(tuple(found), finite=False, loose=loose)
 
 
-def size_from(start: Node) -> int:
-    """How many schemas a validator of one has."""
-    return len(_inner_first([start], lambda node: _part_of(node).leads)[0])
-
-
-def lead_back(nodes: Iterable[Node]) -> bool:
-    """Whether one of some schemas leads back to itself, by references and by what it contains."""
-    return _inner_first(nodes, lambda node: _part_of(node).leads)[1] > 0
-
-
 def _part_of(node: Node) -> Part:
     if node.part is None:
         node.part = Part(node)
@@ -226,28 +216,27 @@ def _part_of(node: Node) -> Part:
     return part
 
 
-def _inner_first(starts: Iterable[Node], inner: Callable[[Node], list[Node]]) -> tuple[list[Node], int]:
-    """All that is reached, each after what it leads to; and how often something leads back to itself."""
+def inner_first(starts: Iterable[Node], which: str = "leads") -> tuple[list[Node], int]:
+    """All that is reached by references and by what schemas contain, or only what is `applied` to the same value,
+    each after what it leads to; and how often something leads back to itself."""
     order: list[Node] = []
-    state: dict[Node, bool] = {}
+    # Whether all is known that a schema leads to.
+    ended: dict[Node, bool] = {}
     circles = 0
-    for start in starts:
-        if start in state:
-            continue
-        state[start] = False
-        waiting = [(start, iter(inner(start)))]
-        while waiting:
-            node, rest = waiting[-1]
-            following = next(rest, None)
-            if following is None:
-                waiting.pop()
-                state[node] = True
+    waiting = [(None, iter(starts))]
+    while waiting:
+        node, rest = waiting[-1]
+        following = next(rest, None)
+        if following is not None and following not in ended:
+            ended[following] = False
+            waiting.append((following, iter(getattr(_part_of(following), which))))
+        elif following is not None:
+            circles += not ended[following]
+        else:
+            waiting.pop()
+            if node is not None:
+                ended[node] = True
                 order.append(node)
-            elif following not in state:
-                state[following] = False
-                waiting.append((following, iter(inner(following))))
-            else:
-                circles += not state[following]
     return order, circles
 
 

@@ -17,9 +17,8 @@ from mockserver.model.schema.bounds import (
     MOST_SPELLED,
     Part,
     check_size,
-    lead_back,
+    inner_first,
     reach_of,
-    size_from,
 )
 
 # The base URI of documents without an `$id`: relative references need one.
@@ -124,7 +123,7 @@ class Document:
     @cached_property
     def is_recursive(self) -> bool:
         """Whether a subschema contains a reference, direct or indirect, to itself or a schema around it."""
-        return lead_back(node for node in self.nodes.values() if isinstance(node.schema, dict))
+        return inner_first(node for node in self.nodes.values() if isinstance(node.schema, dict))[1] > 0
 
     def find(self, reference: str, base: str) -> SchemaNode | None:
         """The target of a reference in this document; None if there is none."""
@@ -168,7 +167,7 @@ class Document:
         if not node.place:
             return self.accepts
         if self._built <= MOST_BUILT:
-            self._built += size_from(node)
+            self._built += len(inner_first([node])[0])
         if self._built > MOST_BUILT:
             return _accept_anything
         try:
