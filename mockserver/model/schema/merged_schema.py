@@ -8,7 +8,7 @@ asks for such a thing is one of the `checks`, against which finished values are 
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from copy import copy
-from typing import Any, NamedTuple
+from typing import Any
 
 from mockserver.core.json_values import ValueSet
 from mockserver.model.schema.documents import Document, SchemaNode
@@ -19,13 +19,6 @@ _MOST_KEPT = 64
 
 # Schemas that are to apply together: one way to meet a keyword.
 Branch = tuple[SchemaNode, ...]
-
-
-class Containing(NamedTuple):
-    """How many items must conform to a schema (`contains`), at least; a check says whether they are too many."""
-
-    node: SchemaNode
-    least: int
 
 
 def merged(document: Document, nodes: Branch, before: "MergedSchema | None" = None) -> "MergedSchema":
@@ -45,8 +38,9 @@ class MergedSchema:
     """What is asked of one value. `dead` is True if it is obvious that no value can be like that.
 
     `values` are those of `enum` and `const`, None without these. `rules` are other keywords: the narrowest bounds and
-    sizes, all values of `pattern`, `format`, `multipleOf`, `contains` and `propertyNames`. `open_shapes` are schemas
-    that say something of properties which they do not name, by so many `patterns`; `arrays` say something of items.
+    sizes, all values of `pattern`, `format`, `multipleOf`, `propertyNames` and `contains` (with how many it asks for).
+    `open_shapes` are schemas that say something of properties which they do not name, by so many `patterns`; `arrays`
+    say something of items.
     `checks` are held against what is made by all this; `grids` are derived from it (`numbers.py`).
     """
 
@@ -139,7 +133,7 @@ class MergedSchema:
                 self._depend(node, keyword, value)
             case "contains":
                 least = schema.get("minContains", 1) if node.document.draft >= 2019 else 1
-                self._collect(keyword, Containing(node.child(keyword), int(least)))
+                self._collect(keyword, (node.child(keyword), int(least)))
             case "uniqueItems":
                 rules[keyword] = rules.get(keyword) or value
             case "contentEncoding" | "contentMediaType":

@@ -15,7 +15,7 @@ from typing import Any
 from mockserver.core.json_values import ValueSet, type_of
 from mockserver.core.seeding import Draws
 from mockserver.model.schema.documents import Document, SchemaNode
-from mockserver.model.schema.merged_schema import Branch, Containing, MergedSchema, merged, prefix_length
+from mockserver.model.schema.merged_schema import Branch, MergedSchema, merged, prefix_length
 from mockserver.model.schema.numbers import numbers, range_of
 from mockserver.model.schema.texts import Setting, matching, name_parts, texts
 
@@ -298,8 +298,8 @@ class Search:
     def _array(self, way: MergedSchema, setting: Setting, depth: int) -> Any:
         """An array, or NOTHING."""
         least, most = way.get("minItems", 0), way.get("maxItems", inf)
-        containing: Sequence[Containing] = way.all("contains")
-        wanted = [want.node for want in containing for _ in range(min(want.least, _LONGEST_ARRAY + 1))]
+        containing: Sequence[tuple[SchemaNode, int]] = way.all("contains")
+        wanted = [node for node, often in containing for _ in range(min(often, _LONGEST_ARRAY + 1))]
         if most < least or max(least, len(wanted)) > _LONGEST_ARRAY:
             return NOTHING
         prefixed = max(map(prefix_length, way.arrays), default=0)
@@ -313,7 +313,7 @@ class Search:
             # If possible an item that the array must contain, or several at once where there is little room.
             distinct = tuple(dict.fromkeys(wanted))
             # Where nothing else may be in it, more of what it contains will do.
-            more = (want.node for want in containing if want.node not in distinct)
+            more = (node for node, _ in containing if node not in distinct)
             choices: list[Branch] = [*((node,) for node in distinct), (), *((node,) for node in more)]
             if len(wanted) > most - len(made):
                 choices.insert(0, distinct)
