@@ -25,7 +25,8 @@ def number_of(text: str) -> int | float:
 _JSON = JSONDecoder(parse_int=number_of, parse_float=number_of, parse_constant=number_of)
 _AFTER_VALUE = re.compile(r"(?=[,;)]|\.?(?:\s|$))")
 _ASSIGNED = re.compile(
-    r"([^\s\"',;()][^\n,;()]{0,200}?)(?= (?:and|exactly|in parallel)\b|[,;()]|\.(?:\s|$)|\s*(?:\n|$))"
+    r"'([^'\n]{1,200})'(?!\w)|`([^`\n]{1,200})`"
+    r"|([^\s\"'`,;()][^\n,;()]{0,200}?)(?= (?:and|exactly|in parallel)\b|[,;()]|\.(?:\s|$)|\s*(?:\n|$))"
 )
 
 
@@ -48,7 +49,7 @@ def assigned_to(parameter: str, topic: str) -> Iterator[Any]:
             pass
         text = _ASSIGNED.match(topic, match.end())
         if text is not None:
-            yield text[1]
+            yield text[text.lastindex or 0]
 
 
 def _spelled(name: str, topic: str) -> str:

@@ -179,6 +179,11 @@ def written(kind: str, prompt: str, schema: Schema | None, key: int = 7) -> Any:
         ),
         ("It was good. 4 stars", whole(rating={"type": "integer"}), {"rating": 4}),
         (
+            "Record label='The Long, Way' with note = `a, b` and sizes=[[1, 2], [3]], deep = true, none=null.",
+            ASSIGNED,
+            {"label": "The Long, Way", "note": "a, b", "sizes": [[1, 2], [3]], "deep": True, "none": None},
+        ),
+        (
             'Record label = The Long Way, note = "a, b" and sizes = [[1, 2], [3]], deep = true, none=null.',
             ASSIGNED,
             {"label": "The Long Way", "note": "a, b", "sizes": [[1, 2], [3]], "deep": True, "none": None},
