@@ -6,7 +6,7 @@ The standard library's own parser reads them, once what is peculiar to the other
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from re import _parser as parser  # type: ignore[attr-defined, unused-ignore]
 from typing import Any
 
@@ -158,7 +158,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self._properties: dict[str, Characters] = {}
-        self._set = cache(self._new_set)
+        self._set = cache(partial(_set, self._properties))
 
     def root(self, pattern: str) -> Node:
         try:
@@ -279,25 +279,26 @@ class _Reader:
                 return replace(either(parts), kind="condition", number=number)
         raise PatternError("possessive quantifiers and atomic groups are not supported")
 
-    def _new_set(self, items: tuple[Any, ...], caseless: bool) -> Characters:
-        """The set of a character or a class."""
-        ranges: list[Range] = []
-        negated = items[0] == "NOT_LITERAL"
-        known = [*self._properties.values()]
-        for name, item in items[1:]:
-            match str(name):
-                case "NEGATE":
-                    negated = True
-                case "RANGE":
-                    ranges.append(item)
-                case "CATEGORY":
-                    ranges += _CATEGORIES[str(item)].ranges
-                case _ if 0 <= item - _PROPERTY < len(known):
-                    ranges += known[item - _PROPERTY].ranges
-                case _:
-                    ranges.append((item, item))
-        found = either_case(characters(ranges)) if caseless else characters(ranges)
-        return ~found if negated else found & ANY
+
+def _set(properties: Mapping[str, Characters], items: tuple[Any, ...], caseless: bool) -> Characters:
+    """The set of a character or a class, by its kind and what is in it."""
+    ranges: list[Range] = []
+    negated = items[0] == "NOT_LITERAL"
+    known = [*properties.values()]
+    for name, item in items[1:]:
+        match str(name):
+            case "NEGATE":
+                negated = True
+            case "RANGE":
+                ranges.append(item)
+            case "CATEGORY":
+                ranges += _CATEGORIES[str(item)].ranges
+            case _ if 0 <= item - _PROPERTY < len(known):
+                ranges += known[item - _PROPERTY].ranges
+            case _:
+                ranges.append((item, item))
+    found = either_case(characters(ranges)) if caseless else characters(ranges)
+    return ~found if negated else found & ANY
 
 
 def _read(pattern: str) -> Node:
