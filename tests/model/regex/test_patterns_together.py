@@ -100,6 +100,7 @@ def test_several_patterns_are_matched_at_once_and_forbidden_ones_are_not() -> No
         (["a"], 0, None, [r"(a)\1"]),
         (["a{200000}"], 0, None, []),
         (["(a"], 0, None, ["b"]),
+        ([r"^(?!.*(.)\1)\d(?:([a-z]?\b|(?!-)[A-Z]v?){40}[\w.-]?(\B#){2}){1,3}\w+$"], 0, None, []),
     ],
 )
 def test_where_no_text_matches_or_can_be_found_there_is_none(
