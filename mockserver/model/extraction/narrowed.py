@@ -66,7 +66,9 @@ def of_kind(schema: Any, topic: str) -> Any:
     such as that of `type`; the schema itself if there is none."""
     if not isinstance(schema, Mapping) or '"const"' not in compact(schema):
         return schema
-    defs = {**(schema.get("$defs") or {}), **(schema.get("definitions") or {})}
+    # An older draft may have anything under a word that it does not know.
+    held = [part for name in ("$defs", "definitions") if isinstance(part := schema.get(name), Mapping)]
+    defs = {name: part for parts in held for name, part in parts.items()}
     changed = _of_kind(schema, defs, topic[:STRETCH], 0)
     return schema if changed == schema or schema_fault(changed) else changed
 
@@ -80,7 +82,7 @@ def _of_kind(part: Any, defs: Schema, topic: str, depth: int) -> Any:
     for keyword in ("anyOf", "oneOf"):
         branches = part[keyword] if isinstance(part.get(keyword), list) else ()
         named = [branch for branch in branches if any(_mentions(branch, defs, topic))]
-        if len(named) == 1:
+        if len(named) == 1 and isinstance(changed.get("allOf", []), list):
             # Beside the others, some of which may exclude it.
             changed["allOf"] = [*changed.get("allOf", ()), *named]
     return changed

@@ -342,6 +342,12 @@ def test_a_text_of_which_nothing_says_what_it_is_stays_prose() -> None:
     assert len(held["summary"]) > len("Antalya")
 
 
+def test_a_kind_is_told_whatever_older_drafts_have_under_words_of_later_ones() -> None:
+    odd = {"default": {"anyOf": [{"properties": {"x": {"const": "dog"}}}], "allOf": 5}, "$defs": ["dog"]}
+    schema = {"$schema": "http://json-schema.org/draft-07/schema#", **whole(pet={"anyOf": [*KINDS.values()]}), **odd}
+    assert written("json_schema", "My dog Rex is 7 years old", schema)["pet"]["kind"] == "dog"
+
+
 def test_what_the_schema_does_not_accept_is_not_taken() -> None:
     schema = {**PERSON, "properties": {"name": {"enum": ["Ann", "Bo"]}, "age": {"type": "integer", "maximum": 20}}}
     held = written("json_schema", "Jason is 25 years old", schema)
