@@ -1,9 +1,9 @@
 """A search for a text that patterns match, in sets of texts ("states") and what is left of each after a character.
 
 A state is the set of texts that are left to be matched (Brzozowski's derivatives): reading a character turns one state
-into another, and both "and" and "not" are as easy as "or". So a look-ahead is a condition on all that follows; and a
-look-behind is followed from the start of the text, and is such a condition wherever it may end. Equal states are one
-object, so that every step is computed only once for a search. Characters that no pattern distinguishes are one kind.
+into another, and both "and" and "not" are as easy as "or". So a look-ahead is one more condition on all that follows,
+and a look-behind is decided by the character that was read. Equal states are one object, so that every step is computed
+only once for a search. Characters that no pattern distinguishes are one kind.
 
 A text is searched near another, which a walk has written: its characters come first wherever anything is left after
 them. So a text that matches is found as it is, and most others in natural ones.
@@ -98,7 +98,7 @@ class MatchSearch:
         self._behind = [Behind(each for each in behind if kind.usual[0] in each) for kind in self._kinds]
         self._known: dict[object, State] = {}
         self._rests: dict[object, Rest] = {}
-        self._begun: dict[tuple[Rest, Behind], State] = {}
+        self._states: dict[tuple[Rest, Behind], State] = {}
         self._afters: dict[tuple[State, int], State] = {}
         self._nothing, self._anything, self._end = self._new("any"), self._new("all"), self._new("end")
         # Where nothing may follow, and where anything may, as after a look-ahead.
@@ -219,12 +219,12 @@ class MatchSearch:
 
     def _state(self, rest: Rest, behind: Behind) -> State:
         """What a rest is where the last character is in some sets."""
-        if (rest, behind) not in self._begun:
-            self._begun[rest, behind] = self._options(rest, behind)
-        return self._begun[rest, behind]
+        if (rest, behind) not in self._states:
+            self._states[rest, behind] = self._options(rest, behind)
+        return self._states[rest, behind]
 
     def _options(self, rest: Rest, behind: Behind) -> State:
-        # By what has to be the case as well.
+        # What may come first, by the look-aheads that go with it.
         options: dict[State, list[State]] = defaultdict(list)
         waiting = [(rest, self._anything)]
         seen = set()
