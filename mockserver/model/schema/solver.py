@@ -94,14 +94,12 @@ class Search:
             return NOTHING
         first = nodes[0] if nodes else None
         often = self._open[first] = self._open.get(first, 0) + 1
-        before = self._frugal, self._nested, self._varied
+        before = self._frugal, self._nested
         self._frugal = self._frugal or often > _REPEATS + 1 or self._made >= self._natural
         self._nested = self._nested or often > _REPEATS
-        try:
-            found = self._search(nodes, name, depth, taken)
-        finally:
-            self._frugal, self._nested, self._varied = before
-            self._open[first] -= 1
+        found = self._search(nodes, name, depth, taken)
+        self._frugal, self._nested = before
+        self._open[first] -= 1
         if found is not NOTHING:
             # The step was not in vain.
             self._spend(_VALUE - _STEP)
