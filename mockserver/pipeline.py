@@ -16,12 +16,11 @@ resolve and record belong to the thread of the server's event loop.
 
 from collections.abc import Sequence
 
-from mockserver.core.calls import Call, joined
 from mockserver.core.dialects import Operation
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Generation, GenerationRequest, Measures
+from mockserver.core.http import Call, Reply, TokenTiming, instant, joined, to_timeline
 from mockserver.core.seeding import derive
-from mockserver.core.timeline import Reply, TokenTiming, instant, to_timeline
 from mockserver.faults.model_output import give_the_same_answer, with_changed_choices
 from mockserver.latency.timing import delayed, draw_timing, recorded
 from mockserver.model.generate import fingerprint_of, with_prediction_recounted

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from mockserver import create_app
-from mockserver.core.calls import Call, Headers
+from mockserver.core.http import Call, Headers
 from mockserver.core.installed import load_dialects
 from mockserver.pipeline import parse, resolve
 from mockserver.routes import Routes
@@ -74,17 +74,17 @@ def test_texts_are_not_embedded_while_all_others_wait(fields: dict[str, object],
 # that of the server which the test calls.
 PROMPT = "{}: tell me about the tides of the sea, and what the moon has to do with them, please"
 MOST = [
-    ("/cerebras/v1/chat/completions", "llama3.1-8b", 248, 34),
+    ("/cerebras/v1/chat/completions", "llama3.1-8b", 246, 30),
     # At the root, where the name of the model decides whose it is.
-    ("/v1/completions", "llama3.1-8b", 262, 34),
-    ("/friendli/serverless/v1/chat/completions", "meta-llama-3.1-8b-instruct", 236, 31),
-    ("/friendli/v1/completions", "meta-llama-3.1-8b-instruct", 230, 33),
-    ("/openai/v1/chat/completions", "gpt-4o-mini", 262, 32),
-    ("/ovms/v3/chat/completions", "llama3", 246, 32),
-    ("/ovms/v3/completions", "llama3", 225, 33),
-    ("/upstash/llm/v1/chat/completions", "meta-llama/Meta-Llama-3-8B-Instruct", 240, 33),
-    ("/yandex/v1/chat/completions", "gpt://b1gmockfolder/yandexgpt/latest", 240, 34),
-    ("/anthropic/v1/messages", "claude-sonnet-4-5", 264, 32),
+    ("/v1/completions", "llama3.1-8b", 260, 30),
+    ("/friendli/serverless/v1/chat/completions", "meta-llama-3.1-8b-instruct", 235, 30),
+    ("/friendli/v1/completions", "meta-llama-3.1-8b-instruct", 227, 31),
+    ("/openai/v1/chat/completions", "gpt-4o-mini", 258, 30),
+    ("/ovms/v3/chat/completions", "llama3", 245, 30),
+    ("/ovms/v3/completions", "llama3", 225, 31),
+    ("/upstash/llm/v1/chat/completions", "meta-llama/Meta-Llama-3-8B-Instruct", 237, 30),
+    ("/yandex/v1/chat/completions", "gpt://b1gmockfolder/yandexgpt/latest", 236, 30),
+    ("/anthropic/v1/messages", "claude-sonnet-4-5", 260, 30),
 ]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
-from mockserver.core.calls import Headers
+from mockserver.core.http import Headers
 from mockserver.core.installed import load_dialects
 from mockserver.routes import Routes, choose_dialect
 from mockserver.state.context import RouteMatch

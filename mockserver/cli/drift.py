@@ -15,11 +15,10 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from mockserver.cli.command import Command, argument, checked_names, print_error, read_input, settings_of
-from mockserver.core.calls import by_name
 from mockserver.core.failures import Refusal
+from mockserver.core.http import Reply, by_name
 from mockserver.core.installed import load_dialects
 from mockserver.core.messages import pluralize, shortened
-from mockserver.core.timeline import Reply
 from mockserver.pipeline import complete
 from mockserver.recordings import CIRCUMSTANCES, Lost, Recorded, events_of, is_significant, parsed, scripted_output
 from mockserver.recordings.stubs import complaints

@@ -4,9 +4,8 @@ import argparse
 from dataclasses import replace
 
 from mockserver.cli.command import Command, argument, checked_names, read_input, settings_of
-from mockserver.core.calls import Call, Headers
+from mockserver.core.http import Call, Headers, Timeline
 from mockserver.core.installed import load_dialects
-from mockserver.core.timeline import Timeline
 from mockserver.pipeline import answer
 from mockserver.state.context import RouteMatch
 from mockserver.state.namespaces import Namespace

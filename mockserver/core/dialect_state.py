@@ -13,10 +13,9 @@ A response may carry `orders` that change either, functions that are called when
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from mockserver.core.calls import Call
 from mockserver.core.failures import Refusal
 from mockserver.core.generation import Generation, GenerationRequest
-from mockserver.core.timeline import RawHeaders, TokenTiming
+from mockserver.core.http import Call, RawHeaders, TokenTiming
 
 
 class ServedResponse(NamedTuple):

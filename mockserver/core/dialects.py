@@ -8,12 +8,11 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
-from mockserver.core.calls import Call
 from mockserver.core.dialect_state import ResponseHistory, WebhookQueue
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import FinishReason, Generation, GenerationRequest, Measure
+from mockserver.core.http import Call, RawHeaders, Reply, TokenTiming
 from mockserver.core.quotas import LimitState, QuotaPolicy
-from mockserver.core.timeline import RawHeaders, Reply, TokenTiming
 
 Edition = Literal["documented", "observed"]
 

@@ -4,7 +4,7 @@ import json
 from enum import StrEnum
 from typing import NamedTuple
 
-from mockserver.core.calls import Call
+from mockserver.core.http import Call
 
 
 class FailureKind(StrEnum):

@@ -20,12 +20,11 @@ from traceback import walk_tb
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import EDITIONS, Dialect, Edition, Operation, RequestScope, no_read, no_write
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import GenerationRequest
+from mockserver.core.http import Call, Headers, RawHeaders, Reply
 from mockserver.core.messages import shortened
-from mockserver.core.timeline import RawHeaders, Reply
 
 GROUP = "mockserver.dialects"
 _ENTRIES = re.compile(rf"^\[{re.escape(GROUP)}\]$(.*?)(?=^\[|\Z)", re.MULTILINE | re.DOTALL)

@@ -13,10 +13,9 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, unquote_plus
 
 from mockserver.core.caches import cache_short
-from mockserver.core.calls import Call, by_name
+from mockserver.core.http import Call, RawHeaders, by_name
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.seeding import fingerprint
-from mockserver.core.timeline import RawHeaders
 
 _HIDDEN = "****"
 

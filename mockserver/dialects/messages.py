@@ -26,9 +26,9 @@ from mockserver.core.generation import (
     Output,
     Stops,
 )
+from mockserver.core.http import OPENING, RUN_LENGTH, FrameBatch, LazyFrames, Reply, TemplatedFrames, TokenTiming
 from mockserver.core.json_values import kept_object
 from mockserver.core.seeding import Draws, derive, hex_digits
-from mockserver.core.timeline import OPENING, RUN_LENGTH, FrameBatch, LazyFrames, Reply, TemplatedFrames, TokenTiming
 from mockserver.dialects.openai.models import EFFORTS
 from mockserver.dialects.openai.read import (
     Body,

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from mockserver.core.failures import FailureKind
 from mockserver.core.generation import FinishReason
-from mockserver.core.timeline import Timeline
+from mockserver.core.http import Timeline
 from mockserver.faults import responses, streams
 from mockserver.faults.model_output import Change, break_calls, decline, finish, repeat, silence, whitespace
 from mockserver.faults.rules import PLACE_KEYS, FaultSetting, Place

@@ -3,7 +3,7 @@ garbage."""
 
 from typing import Literal
 
-from mockserver.core.timeline import ConnectionFault, TimedFrames, Timeline
+from mockserver.core.http import ConnectionFault, TimedFrames, Timeline
 from mockserver.faults.rules import Fault, Place
 from mockserver.faults.streams import (
     Apply,

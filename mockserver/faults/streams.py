@@ -14,7 +14,7 @@ from math import inf
 from typing import NamedTuple
 
 from mockserver.core.dialects import TYPED_END
-from mockserver.core.timeline import RUN_LENGTH, LazyFrames, TimedFrames, Timeline
+from mockserver.core.http import RUN_LENGTH, LazyFrames, TimedFrames, Timeline
 from mockserver.faults.rules import Fault, Place
 
 

@@ -13,8 +13,8 @@ from itertools import accumulate, pairwise
 from math import inf
 from typing import NamedTuple
 
+from mockserver.core.http import TokenTiming, instant
 from mockserver.core.seeding import Draws, derive
-from mockserver.core.timeline import TokenTiming, instant
 from mockserver.latency.profiles import ONE, Distribution, Lognormal, Profile, Stalling, draw, series
 
 

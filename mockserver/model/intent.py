@@ -165,7 +165,8 @@ def _detect(stretch: str) -> Intent:
         words = frozenset(lowered.encode().translate(_BLANKS).decode().split())
     else:
         words = frozenset(_PIECE.findall(lowered))
-    is_english = stretch.isascii() and words & MARKERS <= ENGLISH_MARKERS
+    marked = words & MARKERS
+    is_english = stretch.isascii() and 2 * len(marked & ENGLISH_MARKERS) >= len(marked)
     language = own = "en" if is_english else language_of(stretch, lowered, words)
     cues = words & _CUES
     rest = stretch

@@ -74,7 +74,8 @@ _MARKERS_OF: dict[str, frozenset[str]] = {
         "en": "the a an of and is are what how why to in for with write explain please me about can you",
     }.items()
 }
-# All of them, and those of English: a text in ASCII without others is in English.
+# All of them, and those of English, which are no other language's: a text in ASCII with at least as many of these as of
+# others is in English.
 MARKERS = frozenset().union(*_MARKERS_OF.values())
 ENGLISH_MARKERS = _MARKERS_OF["en"]
 # Languages of other scripts: the pattern of their letters, and the minimum share of these in a text. The patterns are

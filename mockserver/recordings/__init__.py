@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, get_args
 
 import orjson
 
-from mockserver.core.calls import Call, Headers
 from mockserver.core.generation import FinishReason
+from mockserver.core.http import Call, Headers
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.secrets import is_secret
 from mockserver.model.prepared import Counts, ScriptedCall, ScriptedOutput

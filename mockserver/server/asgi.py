@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from mockserver.core.timeline import ConnectionFault, RawHeaders, Record, Timeline
+from mockserver.core.http import ConnectionFault, RawHeaders, Record, Timeline
 from mockserver.server.clock import ShiftedClock
 from mockserver.server.player import Callback, Playback, ResponseWriter
 

@@ -14,11 +14,10 @@ from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mockserver.core.calls import Headers
 from mockserver.core.dialects import Dialect
 from mockserver.core.failures import SimulatorError
+from mockserver.core.http import Headers, RawHeaders, Timeline
 from mockserver.core.messages import short_repr
-from mockserver.core.timeline import RawHeaders, Timeline
 from mockserver.faults.responses import HEAD
 from mockserver.server.asgi import HEADERS, ROOT, send_json
 from mockserver.server.logs import log, printable

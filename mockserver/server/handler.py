@@ -14,13 +14,12 @@ from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
 from mockserver import pipeline
-from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind, Refusal, SimulatorError
+from mockserver.core.http import Call, Headers, TimedFrames, Timeline
 from mockserver.core.installed import defects_of_answer
 from mockserver.core.json_values import MOST_VALUES, has_more_values
 from mockserver.core.matching.requests import constrains
 from mockserver.core.messages import MISSPELT
-from mockserver.core.timeline import TimedFrames, Timeline
 from mockserver.routes import Routes, choose_dialect
 from mockserver.server.app_state import AppState, Setup
 from mockserver.server.asgi import (

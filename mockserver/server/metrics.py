@@ -11,7 +11,7 @@ from functools import partial
 from operator import sub
 from typing import Any, Literal, NamedTuple
 
-from mockserver.core.timeline import Record
+from mockserver.core.http import Record
 from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.plan import Plan
 

@@ -6,7 +6,7 @@ with 409. What depends on a request alone gets the same bytes as from one proces
 
 from collections.abc import Iterator, Sequence
 
-from mockserver.core.calls import Call
+from mockserver.core.http import Call
 from mockserver.core.matching.requests import RequestMatcher, fields_in
 from mockserver.faults.rules import Chance, Fault
 from mockserver.latency.profiles import REALISTIC

@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Protocol
 
 from mockserver.core.failures import SimulatorError
-from mockserver.core.timeline import (
+from mockserver.core.http import (
     ClosedBy,
     ConnectionFault,
     RawHeaders,

@@ -17,7 +17,7 @@ from starlette.types import Message
 
 from mockserver.core.dialect_state import WebhookQueue, WebhookRequest, WebhookResult
 from mockserver.core.dialects import Dialect
-from mockserver.core.timeline import ConnectionFault, RawHeaders
+from mockserver.core.http import ConnectionFault, RawHeaders
 from mockserver.server.app_state import AppState
 from mockserver.server.asgi import ROOT, Transport
 from mockserver.server.clock import Alarm, ShiftedClock

@@ -13,14 +13,13 @@ from typing import Literal, NamedTuple
 
 import orjson
 
-from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import EDITIONS, Dialect, Edition, Operation, RequestScope
 from mockserver.core.failures import Refusal
 from mockserver.core.generation import GenerationRequest, Lengths
+from mockserver.core.http import Call, FrameBatch, Headers, RawHeaders, Reply
 from mockserver.core.messages import short_repr, unknown_name
 from mockserver.core.quotas import LimitState
 from mockserver.core.seeding import SEEDS, derive, fingerprint, hex_digits
-from mockserver.core.timeline import FrameBatch, RawHeaders, Reply
 from mockserver.latency.parse_latency import NotationError, read_lengths, read_profile
 from mockserver.latency.profiles import OFF, REALISTIC, Profile
 from mockserver.latency.traces import NO_TRACES, Traces

@@ -9,9 +9,9 @@ from sys import getsizeof
 from typing import NamedTuple
 
 from mockserver.core.caches import Bounded
-from mockserver.core.calls import by_name
 from mockserver.core.dialect_state import WebhookQueue, WebhookRequest, WebhookResult
 from mockserver.core.dialects import Dialect
+from mockserver.core.http import by_name
 from mockserver.core.secrets import masked, masked_body, masked_text
 from mockserver.state.journal.exchanges import Subscribers
 

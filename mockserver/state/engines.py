@@ -18,8 +18,8 @@ import orjson
 from mockserver.core.dialects import PromptCaching
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import GenerationRequest, Prompt, Tool
+from mockserver.core.http import TokenTiming
 from mockserver.core.seeding import fingerprint
-from mockserver.core.timeline import TokenTiming
 from mockserver.latency.profiles import Profile
 from mockserver.latency.timing import Engine, Occupancy, SlotGrant
 from mockserver.model import tokens

@@ -12,13 +12,12 @@ from email.utils import formatdate
 from functools import partial
 from typing import NamedTuple
 
-from mockserver.core.calls import joined
 from mockserver.core.dialects import Broken
 from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.http import RawHeaders, TimedFrames, Timeline, instant, joined, to_timeline
 from mockserver.core.matching.requests import ANYTHING, decided
 from mockserver.core.matching.values import Decision
 from mockserver.core.seeding import Draws, derive
-from mockserver.core.timeline import RawHeaders, TimedFrames, Timeline, instant, to_timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import FaultError, read_faults
 from mockserver.faults.rules import RANDOM, Chance, Fault, Place, is_open, triggers

@@ -11,9 +11,9 @@ from heapq import heapify, heapreplace
 from typing import Any
 from urllib.parse import parse_qsl
 
-from mockserver.core.calls import Call, Headers
 from mockserver.core.dialect_state import Progress, ResponseHistory, ServedResponse
 from mockserver.core.dialects import Dialect
+from mockserver.core.http import Call, Headers
 from mockserver.state.deliveries import Deliveries
 from mockserver.state.engines import Engines
 from mockserver.state.fault_rules import FaultRules

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Literal, NamedTuple
 
-from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import Generation, GenerationRequest
+from mockserver.core.http import Call, Reply, Timeline, TokenTiming
 from mockserver.core.matching.requests import Mismatch, RequestMatcher
 from mockserver.core.quotas import Reservation
-from mockserver.core.timeline import Reply, Timeline, TokenTiming
 from mockserver.faults.catalogue import FAULTS, FaultKind
 from mockserver.faults.rules import Fault
 from mockserver.model.intent import detect_intent

@@ -9,9 +9,9 @@ forgotten once they are full again, or too many.
 from collections import Counter
 from typing import NamedTuple
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import Model
 from mockserver.core.generation import GenerationRequest
+from mockserver.core.http import Call
 from mockserver.core.quotas import Allowance, BucketKey, Cost, Limit, LimitState, QuotaPolicy, Refused, Reservation
 from mockserver.core.secrets import masked_key
 from mockserver.core.seeding import fingerprint

@@ -6,11 +6,10 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from mockserver.core.calls import joined
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Measure, Measures
+from mockserver.core.http import FrameBatch, RawHeaders, Reply, joined
 from mockserver.core.matching.requests import all_of, groups_of
-from mockserver.core.timeline import FrameBatch, RawHeaders, Reply
 from mockserver.model.prepared import ScriptedOutput
 from mockserver.state.context import HeaderError
 from mockserver.state.plan import Plan

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mockserver.core.calls import Call, Headers
+from mockserver.core.http import Call, Headers
 from mockserver.core.secrets import (
     credentials_digest,
     is_secret,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.calls import Call, Headers
+from mockserver.core.http import Call, Headers
 from mockserver.dialects.anthropic.errors import betas_of
 from mockserver.state.namespaces import Namespace
 from tests.support.asking import QUIET, Answer, ask

@@ -12,7 +12,7 @@ import pytest
 from mockserver.core.dialects import EDITIONS, Edition, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Output, Prompt, Usage
-from mockserver.core.timeline import TokenTiming
+from mockserver.core.http import TokenTiming
 from mockserver.dialects.cerebras.dialect import CEREBRAS
 from mockserver.dialects.cerebras.errors import ERRORS
 from mockserver.dialects.cerebras.write import write_completion

@@ -7,9 +7,9 @@ from typing import Any
 import orjson
 import pytest
 
-from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.http import Call, Headers
 from mockserver.core.quotas import Limit, LimitState, Refused
 from mockserver.dialects.openai.checks import too_long
 from mockserver.dialects.openai.errors import ERRORS, QUOTAS, every_answer, go_duration, stream_error, unrouted

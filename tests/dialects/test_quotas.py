@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Edition
+from mockserver.core.http import Call, Headers
 from mockserver.core.installed import load_dialect
 from mockserver.core.quotas import Reservation
 from mockserver.core.seeding import Draws, derive

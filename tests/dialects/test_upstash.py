@@ -12,7 +12,7 @@ import pytest
 from mockserver.core.dialects import EDITIONS, RequestScope
 from mockserver.core.failures import FailureKind
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Output, Prompt, Usage
-from mockserver.core.timeline import TokenTiming
+from mockserver.core.http import TokenTiming
 from mockserver.dialects.upstash.chats import write_chat
 from mockserver.dialects.upstash.dialect import UPSTASH
 from mockserver.dialects.upstash.errors import ERRORS

@@ -13,9 +13,9 @@ from mockserver.core import installed
 from mockserver.core.dialects import Model, Operation, Schemas
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Constraint, GenerationRequest, Limits
+from mockserver.core.http import FrameBatch, LazyFrames, Reply, TokenTiming, to_timeline
 from mockserver.core.installed import DialectError, defects_of, defects_of_answer, load_dialect
 from mockserver.core.seeding import alphanumerics
-from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming, to_timeline
 from mockserver.dialects.contracts import pydantic_words
 from mockserver.dialects.openai.chats import CHAT as OPENAI
 from mockserver.dialects.openai.errors import error_table

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Constraint, GenerationRequest, Tool
+from mockserver.core.http import Call, Headers
 from mockserver.dialects.yandex.dialect import YANDEX
 from mockserver.dialects.yandex.read import CONTRACT, credentials, request_fields
 from mockserver.dialects.yandex.write import token_groups

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Prompt, Usage
-from mockserver.core.timeline import ConnectionFault, TimedFrames, Timeline
+from mockserver.core.http import ConnectionFault, TimedFrames, Timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.model_output import with_changed_choices
 from mockserver.faults.parse_faults import read_fault

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.timeline import Timeline
+from mockserver.core.http import Timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.rules import Fault
 from mockserver.faults.streams import Vendor, differ

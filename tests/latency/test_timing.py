@@ -6,8 +6,8 @@ from statistics import mean, median
 
 import pytest
 
+from mockserver.core.http import TokenTiming, instant
 from mockserver.core.seeding import Draws
-from mockserver.core.timeline import TokenTiming, instant
 from mockserver.latency.parse_latency import preset_profile, read_profile
 from mockserver.latency.profiles import (
     Constant,

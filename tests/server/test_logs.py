@@ -29,7 +29,7 @@ LOGGING = """
 import asyncio, sys
 from mockserver.state.journal.exchanges import Exchange
 from mockserver.core.failures import SimulatorError
-from mockserver.core.calls import Call, Headers
+from mockserver.core.http import Call, Headers
 from mockserver.server.logs import log, log_access, set_up_logs
 
 def end(path):

@@ -15,8 +15,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from mockserver import MockServer, __version__
+from mockserver.core.http import Record
 from mockserver.core.installed import load_dialects
-from mockserver.core.timeline import Record
 from mockserver.server.admin.metrics import CONTENT_TYPE, as_text
 from mockserver.server.metrics import Histogram, Metric, Metrics
 from mockserver.state.journal.exchanges import Exchange

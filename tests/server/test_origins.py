@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.calls import Headers
+from mockserver.core.http import Headers
 from mockserver.server.cors import allows_host, allows_origin, page_refusal
 from mockserver.state.settings import ConfigError
 from mockserver.state.settings.options import from_environment, from_names

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.types import Receive, Send
 
-from mockserver.core.timeline import (
+from mockserver.core.http import (
     ConnectionFault,
     LazyFrames,
     RawHeaders,

@@ -18,11 +18,10 @@ import httpx
 import pytest
 
 from mockserver import MockServer
-from mockserver.core.calls import Call
 from mockserver.core.dialect_state import WebhookRequest, WebhookResult
 from mockserver.core.dialects import EDITIONS, Operation, RequestScope
+from mockserver.core.http import Call, FrameBatch, Reply
 from mockserver.core.installed import load_dialect
-from mockserver.core.timeline import FrameBatch, Reply
 from mockserver.server.app import App
 from mockserver.server.following import wait_for_deliveries
 from mockserver.server.http_client import _tls_context, reach_of

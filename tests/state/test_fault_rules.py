@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind
+from mockserver.core.http import Call, Headers
 from mockserver.core.installed import load_dialects
 from mockserver.core.regexes import renew_time_budget
 from mockserver.faults.catalogue import FAULTS

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import EDITIONS, Edition
+from mockserver.core.http import Call, Headers
 from mockserver.core.installed import load_dialects
 from mockserver.pipeline import parse
 from mockserver.routes import Routes

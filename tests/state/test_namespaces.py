@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.calls import Headers
+from mockserver.core.http import Headers
 from mockserver.state.namespaces import namespace_of
 
 

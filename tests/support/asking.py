@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Edition
+from mockserver.core.http import Call, Headers
 from mockserver.core.installed import load_dialect
 from mockserver.pipeline import answer, record
 from mockserver.routes import Routes

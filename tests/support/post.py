@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from mockserver.core.calls import Call, Headers
 from mockserver.core.dialect_state import WebhookRequest, WebhookResult
+from mockserver.core.http import Call, Headers
 from mockserver.core.installed import load_dialect
 from mockserver.dialects.upstash.message_store import MessageStore
 from mockserver.pipeline import complete, parse

@@ -14,12 +14,11 @@ from typing import Any
 
 import orjson
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import ErrorTable, ErrorTemplate, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.http import Call, RawHeaders
 from mockserver.core.quotas import LimitUnit, QuotaPolicy, Refused, per_minute, tightest
 from mockserver.core.seeding import alphanumerics, hex_digits
-from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import components
 from mockserver.dialects.openai.read import bearer
 from mockserver.dialects.openai.replies import date_header

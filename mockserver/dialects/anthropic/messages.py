@@ -10,12 +10,11 @@ from typing import Any
 
 import orjson
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import GenerationRequest
+from mockserver.core.http import Call, Reply
 from mockserver.core.seeding import alphanumerics
-from mockserver.core.timeline import Reply
 from mockserver.dialects.anthropic.checks import faults
 from mockserver.dialects.anthropic.errors import WORDS, betas_of, headers_fault, refused
 from mockserver.dialects.anthropic.models import SNAPSHOTS, family_of

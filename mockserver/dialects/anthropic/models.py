@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, Preset, PromptCaching, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.timeline import Reply
+from mockserver.core.http import Call, Reply
 from mockserver.dialects.anthropic.errors import LIMITS, headers_fault, refused
 from mockserver.dialects.contracts import components
 from mockserver.dialects.openai.replies import body_reply

@@ -15,8 +15,8 @@ import jiter
 import orjson
 from msgpack import unpackb
 
-from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.http import Call
 from mockserver.core.json_values import MOST_VALUES, has_more_values
 from mockserver.dialects.openai.read import json_object
 

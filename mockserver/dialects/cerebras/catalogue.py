@@ -5,10 +5,9 @@ from decimal import Decimal
 from functools import partial
 from typing import NamedTuple
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.timeline import Reply
+from mockserver.core.http import Call, Reply
 from mockserver.dialects.cerebras.models import family_of
 from mockserver.dialects.cerebras.read import find_model
 from mockserver.dialects.openai.replies import body_reply

@@ -13,12 +13,11 @@ from functools import cache, partial
 from math import isfinite
 from typing import Any
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
+from mockserver.core.http import Call, RawHeaders
 from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, LimitUnit, QuotaPolicy, Refused, per_minute
 from mockserver.core.seeding import hex_digits
-from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import pydantic_words
 from mockserver.dialects.openai.errors import ErrorRow, limit_headers
 from mockserver.dialects.openai.read import Body

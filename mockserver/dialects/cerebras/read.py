@@ -6,10 +6,10 @@ from itertools import islice
 from math import sqrt
 from typing import Any, Literal
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Constraint, Effort, GenerationRequest, Limits, Output, Prompt, Stops, ToolChoice
+from mockserver.core.http import Call
 from mockserver.dialects.cerebras.errors import exclusive, explain, refused
 from mockserver.dialects.cerebras.models import ModelFamily, Shown, family_of
 from mockserver.dialects.cerebras.strict_schemas import format_fault, functions_fault

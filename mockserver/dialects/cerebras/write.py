@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from mockserver.core.dialects import Edition, RequestScope
 from mockserver.core.generation import Choice, Generation, Unseen
+from mockserver.core.http import Reply, TokenTiming
 from mockserver.core.seeding import derive, hex_digits, uuid4_text
-from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.cerebras.models import ALL_DETAILS, ModelFamily, Shown
 from mockserver.dialects.openai.replies import (
     NOTHING,

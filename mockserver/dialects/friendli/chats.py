@@ -19,12 +19,11 @@ from typing import Any
 
 import orjson
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Output, Prompt, ToolChoice
+from mockserver.core.http import Call, Reply, TokenTiming
 from mockserver.core.seeding import hex_digits, uuid4_text
-from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.friendli.checks import CHAT_CHECKS, CHAT_FIELDS, conflicts, read_format
 from mockserver.dialects.friendli.errors import invalid
 from mockserver.dialects.friendli.models import TRAITS, Traits

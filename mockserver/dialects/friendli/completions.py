@@ -13,12 +13,11 @@ from typing import Any
 
 import orjson
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Limits, Output, Position, Sampling
+from mockserver.core.http import Call, FrameBatch, LazyFrames, Reply, TokenTiming
 from mockserver.core.seeding import derive, fingerprint, hex_digits
-from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.friendli.chats import is_late, spaced
 from mockserver.dialects.friendli.checks import CHECKS, conflicts, read_format
 from mockserver.dialects.friendli.errors import invalid

@@ -10,10 +10,10 @@ from functools import partial
 
 import orjson
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import GenerationRequest
+from mockserver.core.http import Call
 from mockserver.core.seeding import alphanumerics, hex_digits
 from mockserver.dialects.friendli.checks import schema_violations, tool_conflicts
 from mockserver.dialects.friendli.models import TRAITS

@@ -6,9 +6,8 @@ The table is in `contract/models.json`.
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, Preset, PromptCaching, RequestScope
-from mockserver.core.timeline import Reply
+from mockserver.core.http import Call, Reply
 from mockserver.dialects.contracts import components
 from mockserver.dialects.openai.replies import body_reply
 

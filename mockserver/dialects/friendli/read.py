@@ -13,13 +13,12 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import Effort, GenerationRequest, Limits, Prompt, Sampling, Stops
+from mockserver.core.http import Call, RawHeaders
 from mockserver.core.json_values import is_shallow
 from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, LimitUnit, QuotaPolicy, tightest_by_measure
-from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import Contract, editions
 from mockserver.dialects.friendli.checks import is_deterministic
 from mockserver.dialects.friendli.errors import invalid, not_found

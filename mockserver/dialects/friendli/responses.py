@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import Generation, GenerationRequest, Limits, Output, Sampling, ToolChoice, Usage
+from mockserver.core.http import Call, Reply, TokenTiming
 from mockserver.core.seeding import hex_digits, uuid4_text
-from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.friendli.chats import MEDIA_REFUSALS, accepted, due_choice, media_in, read_prompt, shown
 from mockserver.dialects.friendli.checks import branch_violations, read_format, schema_violations, tool_conflicts
 from mockserver.dialects.friendli.errors import invalid

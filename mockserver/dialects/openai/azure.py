@@ -6,12 +6,11 @@ from typing import Any
 
 import orjson
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind
+from mockserver.core.http import Call, RawHeaders
 from mockserver.core.quotas import LimitState, per_minute, tightest_by_measure
 from mockserver.core.seeding import uuid4_text
-from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.openai.models import SNAPSHOTS
 from mockserver.dialects.openai.replies import date_header
 

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import Refusal
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Limits, Output, Stops, Unseen
+from mockserver.core.http import OPENING, Call, LazyFrames, Reply, TokenTiming
 from mockserver.core.seeding import alphanumerics
-from mockserver.core.timeline import OPENING, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.azure import NOT_FOUND, OF_PROMPT, of_answer
 from mockserver.dialects.openai.checks import CHAT_CHECKS, RequestRules, accept, effort_asked, too_long

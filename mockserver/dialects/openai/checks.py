@@ -3,10 +3,10 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import GenerationRequest
+from mockserver.core.http import Call
 from mockserver.dialects.contracts import Contract
 from mockserver.dialects.openai.models import UNKNOWN, Endpoint, Family, family_of
 from mockserver.dialects.openai.read import Body, json_object, sent_json, unanswered

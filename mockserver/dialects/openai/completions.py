@@ -5,10 +5,10 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import Refusal
 from mockserver.core.generation import Choice, GenerationRequest, Limits, Output, Position, Stops
+from mockserver.core.http import Call
 from mockserver.core.seeding import alphanumerics
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.checks import SHARED_CHECKS, Checks, RequestRules, accept, too_long

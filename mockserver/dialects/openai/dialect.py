@@ -4,8 +4,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import BEARER, Clients, Dialect, Operation, RequestScope, Schemas, on_demand
+from mockserver.core.http import Call
 from mockserver.dialects.contracts import components
 from mockserver.dialects.openai.azure import DEPLOYMENTS
 from mockserver.dialects.openai.errors import ERRORS, QUOTAS, every_answer, stream_error, unrouted

@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import Refusal
 from mockserver.core.generation import Generation, GenerationRequest, Limits, Prompt
+from mockserver.core.http import Call, Reply, TokenTiming
 from mockserver.core.seeding import derive
-from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.checks import Checks, RequestRules, accept, too_long
 from mockserver.dialects.openai.models import SNAPSHOTS, Family

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import ErrorTable, ErrorTemplate, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.http import Call, RawHeaders
 from mockserver.core.installed import mismatches
 from mockserver.core.messages import unknown_name
 from mockserver.core.quotas import (
@@ -29,7 +29,6 @@ from mockserver.core.quotas import (
     tightest_by_measure,
 )
 from mockserver.core.seeding import alphanumerics, derive, hex_digits
-from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import components
 from mockserver.dialects.openai.azure import azure_error, azure_headers, header_value
 from mockserver.dialects.openai.models import SNAPSHOTS

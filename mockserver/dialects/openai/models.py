@@ -11,12 +11,11 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, Preset, PromptCaching, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Effort
+from mockserver.core.http import Call, Reply
 from mockserver.core.seeding import hex_digits
-from mockserver.core.timeline import Reply
 from mockserver.dialects.contracts import components
 from mockserver.dialects.openai.replies import body_reply, plain, pretty
 

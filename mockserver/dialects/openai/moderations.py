@@ -4,11 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import Refusal
+from mockserver.core.http import Call, Reply
 from mockserver.core.seeding import Draws, derive
-from mockserver.core.timeline import Reply
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.models import SNAPSHOTS
 from mockserver.dialects.openai.refusals import refused, unknown_model, valid_body

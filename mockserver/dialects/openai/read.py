@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Constraint, Message, Prompt, Sampling, Tool, ToolChoice
+from mockserver.core.http import Call
 from mockserver.core.json_values import DEEPEST, is_shallow
 from mockserver.core.seeding import fingerprint
 from mockserver.model import tokens

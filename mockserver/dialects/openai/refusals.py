@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Refusal, Violation
+from mockserver.core.http import Call
 from mockserver.core.json_values import type_of
 from mockserver.dialects.contracts import Contract
 from mockserver.dialects.openai.errors import NO_MODEL, WORDS

@@ -17,8 +17,8 @@ import orjson
 
 from mockserver.core.dialects import RequestScope, on_demand
 from mockserver.core.generation import Choice, FinishReason, Generation, Position, Usage
+from mockserver.core.http import OPENING, FrameBatch, LazyFrames, RawHeaders, Reply, TokenTiming
 from mockserver.core.seeding import alphanumerics
-from mockserver.core.timeline import OPENING, FrameBatch, LazyFrames, RawHeaders, Reply, TokenTiming
 from mockserver.model import tokens
 
 JSON = b"application/json"

@@ -8,12 +8,11 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from mockserver.core.calls import Call
 from mockserver.core.dialect_state import ServedResponse
 from mockserver.core.dialects import OperationHandler, RequestScope
 from mockserver.core.failures import Refusal
+from mockserver.core.http import Call, Reply
 from mockserver.core.seeding import derive
-from mockserver.core.timeline import Reply
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.chats import chat_id, whole_chat
 from mockserver.dialects.openai.errors import request_id

@@ -15,8 +15,8 @@ from zlib import crc32
 import orjson
 
 from mockserver.core.generation import Choice
+from mockserver.core.http import RUN_LENGTH, FrameBatch, TemplatedFrames
 from mockserver.core.seeding import Draws, alphanumerics, derive
-from mockserver.core.timeline import RUN_LENGTH, FrameBatch, TemplatedFrames
 from mockserver.dialects.openai.replies import (
     NOTHING,
     SLOT,

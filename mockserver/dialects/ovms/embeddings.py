@@ -5,12 +5,11 @@ from collections.abc import Mapping, Sequence
 from math import exp
 from typing import Any, NamedTuple
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Generation, GenerationRequest
+from mockserver.core.http import Call, Reply, TokenTiming
 from mockserver.core.seeding import derive
-from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embedding_rows, read_usage
 from mockserver.dialects.openai.read import text_prompt
 from mockserver.dialects.openai.replies import body_reply

@@ -13,11 +13,10 @@ from itertools import accumulate
 from types import UnionType
 from typing import Any, NamedTuple
 
-from mockserver.core.calls import Call
 from mockserver.core.dialect_state import Progress, ServedResponse
 from mockserver.core.dialects import Edition, Model, RequestScope, on_demand
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.timeline import RawHeaders, Reply
+from mockserver.core.http import Call, RawHeaders, Reply
 from mockserver.dialects.openai.read import json_object
 from mockserver.dialects.openai.replies import body_reply
 from mockserver.dialects.ovms.errors import JSON, Kind, graph_fault, is_of_graph, not_json

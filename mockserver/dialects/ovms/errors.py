@@ -11,7 +11,7 @@ import orjson
 
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.timeline import RawHeaders
+from mockserver.core.http import RawHeaders
 from mockserver.dialects.contracts import components
 
 JSON = b"application/json; charset=utf-8"

@@ -8,11 +8,10 @@ from functools import lru_cache
 from math import inf
 from typing import Literal, NamedTuple, TypeVar
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, Preset, PromptCaching, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Effort
-from mockserver.core.timeline import Reply
+from mockserver.core.http import Call, Reply
 from mockserver.dialects.contracts import components
 from mockserver.dialects.openai.replies import body_reply
 from mockserver.dialects.ovms.errors import JSON, Kind

@@ -5,10 +5,10 @@ from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import EDITIONS, Edition, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Effort, GenerationRequest, Limits, Output, Prompt, Sampling, Stops, ToolChoice
+from mockserver.core.http import Call
 from mockserver.dialects.openai.read import chat_prompt, image_urls, stop_texts, with_images
 from mockserver.dialects.ovms.chat_templates import template_of, variables_fault
 from mockserver.dialects.ovms.checks import ENGINE_CHECKS, IGNORE_EOS_LIMIT, checks_of, sampled

@@ -11,11 +11,10 @@ from typing import Any
 
 import orjson
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.failures import Refusal
 from mockserver.core.generation import Choice, Generation, GenerationRequest
-from mockserver.core.timeline import TAKEN, FrameBatch, Reply, TokenTiming
+from mockserver.core.http import TAKEN, Call, FrameBatch, Reply, TokenTiming
 from mockserver.dialects.openai.replies import SLOT, Members
 from mockserver.dialects.openai.responses.flavour import (
     EventWriter,

@@ -15,8 +15,8 @@ import orjson
 
 from mockserver.core.dialects import RequestScope
 from mockserver.core.generation import Choice, FinishReason, Generation, ToolCall
+from mockserver.core.http import RUN_LENGTH, FrameBatch, LazyFrames, Reply, TokenTiming
 from mockserver.core.seeding import alphanumerics
-from mockserver.core.timeline import RUN_LENGTH, FrameBatch, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.openai.replies import SLOT, Members, body_reply, event, usage_object
 from mockserver.dialects.openai.streams import DONE, at_step, template
 from mockserver.dialects.ovms.errors import JSON, STREAM_HEADERS

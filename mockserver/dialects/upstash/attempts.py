@@ -21,8 +21,8 @@ from typing import Any
 import orjson
 
 from mockserver.core.dialect_state import WebhookRequest, WebhookResult
+from mockserver.core.http import RawHeaders
 from mockserver.core.seeding import Draws, derive
-from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.upstash.errors import CHAT_PATH
 from mockserver.dialects.upstash.values import (
     CALLER_IP,

@@ -13,10 +13,10 @@ is no `usage` key before the last chunk.
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import Choice, Constraint, GenerationRequest, Limits, Output, Stops
+from mockserver.core.http import Call
 from mockserver.core.seeding import hex_digits
 from mockserver.dialects.contracts import by_edition, custom_words, editions, pydantic_words
 from mockserver.dialects.openai.read import Body, chat_prompt, json_object, sampling, stop_texts, whole

@@ -3,7 +3,6 @@ messages are published, to the model or to applications, and looked after."""
 
 from functools import partial
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import (
     BEARER,
     Clients,
@@ -17,7 +16,7 @@ from mockserver.core.dialects import (
     on_demand,
 )
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.timeline import Reply
+from mockserver.core.http import Call, Reply
 from mockserver.dialects.contracts import editions
 from mockserver.dialects.upstash.errors import (
     CHAT_PATH,

@@ -8,11 +8,10 @@ unchanged. The figures of the quotas are invented, since the vendor published no
 from math import ceil
 from typing import Any
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.http import Call, RawHeaders
 from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, QuotaPolicy, Refused, tightest
-from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.openai.errors import go_duration, limit_headers
 from mockserver.dialects.openai.read import bearer, json_object
 from mockserver.dialects.openai.replies import date_header

@@ -10,11 +10,10 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
-from mockserver.core.calls import Call, by_name
 from mockserver.core.dialects import RequestScope
+from mockserver.core.http import Call, Reply, by_name
 from mockserver.core.messages import short_repr
 from mockserver.core.seeding import derive
-from mockserver.core.timeline import Reply
 from mockserver.dialects.upstash.attempts import digits, signing_key
 from mockserver.dialects.upstash.errors import QuotaExceededError, object_in, refused
 from mockserver.dialects.upstash.message_store import Queue, owner_of, store_of

@@ -13,9 +13,9 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from mockserver.core.caches import Bounded
-from mockserver.core.calls import Call
 from mockserver.core.dialect_state import WebhookRequest, WebhookResult
 from mockserver.core.dialects import RequestScope
+from mockserver.core.http import Call
 from mockserver.dialects.upstash.attempts import (
     attempt,
     callback,

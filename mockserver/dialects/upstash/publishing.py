@@ -14,12 +14,11 @@ from urllib.parse import quote, unquote_plus, urlsplit
 
 import orjson
 
-from mockserver.core.calls import Call, by_name
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.http import Call, Reply, by_name
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.seeding import derive, fingerprint
-from mockserver.core.timeline import Reply
 from mockserver.dialects.upstash.attempts import digits, duration, milliseconds
 from mockserver.dialects.upstash.errors import CHAT_PATH, ERRORS, QuotaExceededError, RefusedError, object_in, refused
 from mockserver.dialects.upstash.message_store import owner_of, store_of

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from mockserver.core.dialect_state import WebhookResult
-from mockserver.core.timeline import RawHeaders, Reply
+from mockserver.core.http import RawHeaders, Reply
 from mockserver.dialects.openai.replies import body_reply
 
 # Messages come from this machine.

@@ -6,11 +6,10 @@ from functools import reduce
 
 import orjson
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Generation, GenerationRequest
-from mockserver.core.timeline import Reply, TokenTiming
+from mockserver.core.http import Call, Reply, TokenTiming
 from mockserver.dialects.contracts import by_edition
 from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embedding_rows, read_usage
 from mockserver.dialects.openai.read import whole

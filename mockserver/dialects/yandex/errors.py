@@ -5,9 +5,9 @@ Messages that nobody has recorded are our own."""
 
 from collections.abc import Callable, Sequence
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
+from mockserver.core.http import Call
 from mockserver.core.quotas import Allowance, QuotaPolicy, Refused
 from mockserver.core.seeding import derive
 from mockserver.dialects.openai.errors import ErrorRow

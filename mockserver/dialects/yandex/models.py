@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 import orjson
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, Preset, PromptCaching, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Generation
+from mockserver.core.http import Call, RawHeaders, Reply
 from mockserver.core.seeding import derive, uuid4_text
-from mockserver.core.timeline import RawHeaders, Reply
 from mockserver.dialects.openai.replies import body_reply
 
 _FORM = re.compile(r"(gpt|emb)://([^/\s]+)/([^/\s]+)(?:/([^/\s]+))?")

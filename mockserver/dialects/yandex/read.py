@@ -4,10 +4,10 @@ other operations read alike: credentials, bodies, messages and tools."""
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, ToolChoice
+from mockserver.core.http import Call
 from mockserver.dialects.contracts import Contract, by_edition, editions
 from mockserver.dialects.openai.read import (
     NO_OFFER,

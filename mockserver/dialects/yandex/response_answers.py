@@ -14,8 +14,8 @@ import orjson
 
 from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.generation import Generation
+from mockserver.core.http import Reply, TokenTiming
 from mockserver.core.seeding import hex_digits, uuid4_text
-from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.openai.replies import NOTHING, GeneratedItem, Members, incomplete_reason, ordered
 from mockserver.dialects.openai.responses.answers import PREFIXES, RESPONSE, ended, item
 from mockserver.dialects.openai.responses.flavour import (

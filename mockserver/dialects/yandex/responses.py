@@ -3,10 +3,10 @@
 
 from functools import partial
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import GenerationRequest, Limits, Output, Prompt, Sampling
+from mockserver.core.http import Call
 from mockserver.dialects.contracts import by_edition
 from mockserver.dialects.openai.read import Body, Offer, chat_prompt, whole, with_images, with_media
 from mockserver.dialects.openai.responses.flavour import ResponseOptions

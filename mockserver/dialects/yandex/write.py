@@ -14,9 +14,9 @@ import orjson
 
 from mockserver.core.dialects import Edition, RequestScope
 from mockserver.core.generation import Choice, Generation
+from mockserver.core.http import Reply, TokenTiming
 from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import derive, hex_digits, uuid4_text
-from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.openai.replies import (
     NOTHING,
     Flavour,

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 
 from mockserver.core import __version__
-from mockserver.core.calls import Headers
+from mockserver.core.http import Headers
 from mockserver.core.installed import load_dialects
 from mockserver.core.matching.values import CriteriaError
 from mockserver.core.messages import unknown_name

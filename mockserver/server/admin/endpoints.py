@@ -11,7 +11,7 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mockserver.core.calls import Headers
+from mockserver.core.http import Headers
 from mockserver.core.json_values import MOST_VALUES, has_more_values
 from mockserver.core.messages import short_repr, unknown_name
 from mockserver.server.admin.schemas import Schema

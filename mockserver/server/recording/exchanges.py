@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import SimulatorError
-from mockserver.core.timeline import ClosedBy, ConnectionFault, RawHeaders, Record, TimedFrames, Timeline
+from mockserver.core.http import Call, ClosedBy, ConnectionFault, Headers, RawHeaders, Record, TimedFrames, Timeline
 from mockserver.recordings import event_times
 from mockserver.server.recording.upstreams import Target
 from mockserver.state.journal.exchanges import Exchange, Journal

@@ -17,12 +17,11 @@ import anyio.lowlevel
 import httpx
 from starlette.types import Receive, Send
 
-from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Dialect
 from mockserver.core.failures import SimulatorError
+from mockserver.core.http import Call, ConnectionFault, Headers, Timeline
 from mockserver.core.messages import shortened
 from mockserver.core.secrets import masked_text
-from mockserver.core.timeline import ConnectionFault, Timeline
 from mockserver.pipeline import parse
 from mockserver.server.asgi import WELL, ClientLeftError, live, read_body, refuse_websocket, send_json
 from mockserver.server.cors import VARY, AccessGuard, allowed_origin, answer_preflight, readable

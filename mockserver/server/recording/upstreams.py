@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from mockserver.core.calls import Headers
 from mockserver.core.dialects import Dialect
 from mockserver.core.failures import SimulatorError
+from mockserver.core.http import Headers
 from mockserver.core.messages import unknown_name
 from mockserver.core.secrets import masked_query, masked_text
 from mockserver.routes import Routes

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Scope
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from mockserver.core.timeline import ClosedBy, ConnectionFault, RawHeaders, TemplatedFrames
+from mockserver.core.http import ClosedBy, ConnectionFault, RawHeaders, TemplatedFrames
 from mockserver.server.asgi import Transport
 from mockserver.server.player import Callback, Playback
 from mockserver.server.scheduling import resumed

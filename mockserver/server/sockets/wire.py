@@ -11,7 +11,7 @@ import struct
 import sys
 from collections.abc import Callable
 
-from mockserver.core.timeline import ConnectionFault
+from mockserver.core.http import ConnectionFault
 
 if sys.platform == "linux":
     from fcntl import ioctl

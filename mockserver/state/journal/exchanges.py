@@ -9,9 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from mockserver.core.calls import Call
 from mockserver.core.failures import SimulatorError
-from mockserver.core.timeline import Record
+from mockserver.core.http import Call, Record
 from mockserver.state.plan import Plan
 
 # The weights, in bytes, of an exchange without its body, of each value that was read from this, of each token of its

@@ -17,6 +17,7 @@ import orjson
 
 from mockserver.core import __version__
 from mockserver.core.generation import Choice, Generation, ToolCall
+from mockserver.core.http import Record, Timeline
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.matching.requests import Mismatch
 from mockserver.core.secrets import (
@@ -27,7 +28,6 @@ from mockserver.core.secrets import (
     masked_query,
     masked_text,
 )
-from mockserver.core.timeline import Record, Timeline
 from mockserver.faults.parse_faults import table_of
 from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.plan import Plan, is_among

@@ -13,10 +13,10 @@ from re import fullmatch
 from typing import Any, get_args
 
 from mockserver.core.generation import FinishReason, Measure, Measures
+from mockserver.core.http import RawHeaders
 from mockserver.core.matching.requests import ANYTHING
 from mockserver.core.messages import short_repr, unknown_name
 from mockserver.core.seeding import SEEDS
-from mockserver.core.timeline import RawHeaders
 from mockserver.core.toml import TomlError, read_toml_value
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import FaultError, read_faults

@@ -21,8 +21,8 @@ from typing import get_args
 
 import orjson
 
-from mockserver.core.calls import joined
 from mockserver.core.dialects import Dialect
+from mockserver.core.http import joined
 from mockserver.core.json_values import is_shallow
 from mockserver.core.matching.requests import RequestMatcher, group_names, read_criteria, unknown_name_in
 from mockserver.core.matching.values import CriteriaError

@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from mockserver.core.generation import Measure, Measures
+from mockserver.core.http import RawHeaders
 from mockserver.core.matching.requests import ANYTHING, Facts, Mismatch, RequestMatcher
 from mockserver.core.matching.whole_requests import WHOLE, WHOLE_WITH_IDS, count_differences, differences
-from mockserver.core.timeline import RawHeaders
 from mockserver.faults.rules import Fault
 from mockserver.model.prepared import ScriptedOutput
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from mockserver import MockServer
-from mockserver.core.timeline import Record, Timeline
+from mockserver.core.http import Record, Timeline
 from mockserver.state.journal import transcripts
 from tests.support.http import exchange
 from tests.support.sockets import chunks_of, connected, read_all

@@ -20,8 +20,8 @@ import pytest
 
 from mockserver import MockServer, raw
 from mockserver.cli import main
-from mockserver.core.calls import Headers
 from mockserver.core.failures import SimulatorError
+from mockserver.core.http import Headers
 from mockserver.server.recording.exchanges import RecordedExchange
 from mockserver.server.recording.recorder import Recorder
 from mockserver.server.recording.recording_file import RecordingFile

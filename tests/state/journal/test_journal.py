@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import SimulatorError
+from mockserver.core.http import Call, Headers, LazyFrames, Record, TimedFrames, Timeline
 from mockserver.core.installed import load_dialects
-from mockserver.core.timeline import LazyFrames, Record, TimedFrames, Timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import read_faults
 from mockserver.pipeline import answer

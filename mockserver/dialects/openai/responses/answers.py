@@ -7,8 +7,8 @@ import orjson
 
 from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.generation import Generation
+from mockserver.core.http import Reply, TokenTiming
 from mockserver.core.seeding import alphanumerics, hex_digits
-from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.openai.azure import content_filters
 from mockserver.dialects.openai.checks import effort_asked
 from mockserver.dialects.openai.models import SNAPSHOTS, TIERS, family_of

@@ -17,8 +17,7 @@ import orjson
 
 from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.generation import Choice, Generation
-from mockserver.core.seeding import derive, hex_digits
-from mockserver.core.timeline import (
+from mockserver.core.http import (
     AT_ONCE,
     RUN_LENGTH,
     TAKEN,
@@ -29,6 +28,7 @@ from mockserver.core.timeline import (
     TemplatedFrames,
     TokenTiming,
 )
+from mockserver.core.seeding import derive, hex_digits
 from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.replies import (
     EVENT_STREAM,

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import Refusal
 from mockserver.core.generation import Effort, GenerationRequest, Limits, Output, Prompt
-from mockserver.core.timeline import Reply
+from mockserver.core.http import Call, Reply
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.checks import SERVICES, Checks, conflict, effort_asked, reasons, too_long
 from mockserver.dialects.openai.models import EFFORTS, SNAPSHOTS, UNKNOWN, Family, family_of

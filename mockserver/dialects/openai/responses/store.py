@@ -13,11 +13,10 @@ from weakref import WeakSet
 
 import orjson
 
-from mockserver.core.calls import Call
 from mockserver.core.dialect_state import Progress, ServedResponse
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import Refusal, Violation
-from mockserver.core.timeline import FrameBatch, LazyFrames, Reply
+from mockserver.core.http import Call, FrameBatch, LazyFrames, Reply
 from mockserver.dialects.openai.replies import Members, body_reply, ordered
 from mockserver.dialects.openai.responses.flavour import (
     Responding,

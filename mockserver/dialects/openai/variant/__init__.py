@@ -12,7 +12,6 @@ from typing import Any, get_type_hints
 
 import orjson
 
-from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Clients, Dialect, Model, Operation, Preset, RequestScope, Schemas
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import (
@@ -27,11 +26,11 @@ from mockserver.core.generation import (
     Unseen,
     Usage,
 )
+from mockserver.core.http import Call, Headers, RawHeaders
 from mockserver.core.installed import mismatches
 from mockserver.core.messages import unknown_name
 from mockserver.core.quotas import Allowance, Limit, LimitState, QuotaPolicy, per_minute
 from mockserver.core.seeding import alphanumerics, hex_digits, uuid4_text
-from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import pydantic_words
 from mockserver.dialects.openai.chats import read_chat
 from mockserver.dialects.openai.checks import Adapt, Translate

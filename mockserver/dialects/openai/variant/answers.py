@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 from mockserver.core.dialects import RequestScope
 from mockserver.core.generation import Choice, Generation
+from mockserver.core.http import OPENING, LazyFrames, Reply, TokenTiming
 from mockserver.core.installed import mismatches
 from mockserver.core.seeding import alphanumerics
-from mockserver.core.timeline import OPENING, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.openai.chats import CHAT as _OPENAI_CHAT
 from mockserver.dialects.openai.chats import chat_id
 from mockserver.dialects.openai.completions import COMPLETION as _OPENAI_COMPLETION

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Constraint, GenerationRequest, Sampling
+from mockserver.core.http import Call
 from mockserver.core.messages import unknown_name
 from mockserver.dialects.contracts import Components, Contract, reachable
 from mockserver.dialects.openai.checks import Adapt, RequestRules, Translate

@@ -1,4 +1,5 @@
-"""What goes out, and when: frames without time (a reply), and with it (a timeline).
+"""HTTP as values: a request as it came in; and what goes out for it, and when: frames without time (a reply), and with
+it (a timeline).
 
 Events are stored column by column, one object per run of events rather than one per event, because the cost of a
 stream is its cost per event. A run is a few hundred events long at most, and runs may be made lazily, so that the
@@ -11,10 +12,59 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate, repeat
 from typing import Generic, Literal, NamedTuple, TypeVar, cast, overload
+from urllib.parse import parse_qsl
+
+from mockserver.core.seeding import fingerprint
 
 Item = TypeVar("Item", covariant=True)
 
 RawHeaders = tuple[tuple[bytes, bytes], ...]
+
+
+class Headers(dict[str, str]):
+    """Request headers by lower-case name, and `raw` as received; of several with the same name the first counts."""
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: Iterable[tuple[bytes, bytes]] = ()) -> None:
+        self.raw = tuple(raw)
+        for name, value in reversed(self.raw):
+            self[name.decode("latin-1")] = value.decode("latin-1")
+
+
+class Call(NamedTuple):
+    """One request. Once routed, `path` is the dialect's native path; `received_at` is in Unix seconds."""
+
+    method: str
+    path: str
+    headers: Headers
+    body: bytes = b""
+    query: str = ""
+    received_at: float = 0.0
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the body."""
+        return fingerprint(self.body)
+
+    def query_value(self, name: str) -> str | None:
+        """The first value of a query parameter, or None."""
+        return next((value for key, value in parse_qsl(self.query, keep_blank_values=True) if key == name), None)
+
+
+def by_name(headers: RawHeaders) -> dict[str, str]:
+    """Headers as text by name; of several with the same name the first counts."""
+    found: dict[str, str] = {}
+    for name, value in headers:
+        found.setdefault(name.decode("latin-1"), value.decode("latin-1"))
+    return found
+
+
+def joined(first: RawHeaders, rest: RawHeaders) -> RawHeaders:
+    """Headers before others; of these, names that the first ones have are left out."""
+    names = {name for name, _ in first}
+    return (*first, *(header for header in rest if header[0] not in names))
+
 
 # Who ended an answer.
 ClosedBy = Literal["server", "client"]
