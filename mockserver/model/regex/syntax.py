@@ -161,12 +161,13 @@ class _Reader:
         self._set = cache(partial(_set, self._properties))
 
     def root(self, pattern: str) -> Node:
+        written = self._in_python(pattern)
         try:
-            tree = parser.parse(self._in_python(pattern))
+            tree = parser.parse(written)
         except re.error as error:
             raise PatternError(error.msg) from None
-        except OverflowError as error:
-            raise PatternError(str(error)) from None
+        except (OverflowError, ValueError):  # Python reads no numbers of thousands of digits
+            raise PatternError("the repetition number is too large") from None
         return self._sequence(tree, tree.state.flags)
 
     # The pattern as Python writes it.
@@ -183,7 +184,7 @@ class _Reader:
                 text = f"[{piece['negated']}{_ITEM.sub(self._item, piece['items'])}]"
             elif kind == "flags":
                 begun = f"(?{piece['flags']}:"
-                text = "" if begun in flags[-1] else begun
+                text = "" if flags[-1][-1:] == [begun] else begun
                 flags[-1] += [text] if text else []
             elif kind in ("open", "named"):
                 text = "(?P<" if kind == "named" else text
@@ -213,7 +214,7 @@ class _Reader:
 
     def _member(self, text: str) -> str:
         """A character or an escape, inside a class or outside."""
-        if text[:2] in ("\\p", "\\P"):
+        if text[:2] in ("\\p", "\\P") and len(text) > 2:
             known = self._properties
             if text not in known:
                 if len(known) == _MOST_PROPERTIES:

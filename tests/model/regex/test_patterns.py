@@ -147,6 +147,7 @@ def test_a_pattern_that_looks_around_is_found_in_its_texts(pattern: str) -> None
     [
         (r"^(?<x>a|b)\k<x>[^]\k{x}\z", r"(?s)^(?P<x>a|b)(?P=x).(?P=x)\Z"),
         (r"a(?i)[b-d](?s).|e(?-i)f(?m)$\n^", r"a[b-dB-D](?s:.)|[Ee]f\n"),
+        (r"(?i)a(?-i)b(?i)c(?-i)(?<=C)", "[aA]bC"),
         (r"[\w-.][a-\d][[&&x||y~~-]", r"[\w\-.][a\-\d][\[&x|y~\-]"),
         (r"\u{1F600}\ud83d\ude00[\ud83d\ude00-\u{1f602}]", "\U0001f600{2}[\U0001f600-\U0001f602]"),
         (r"\cJ[\cI]\x41\u0042\/[]x]\0", r"\n\tAB/[]x]\x00"),
@@ -242,6 +243,8 @@ def test_a_text_keeps_to_its_bounds(pattern: str, least: int, most: int, seed: i
         ("(" * 80 + ")" * 80, "nested too deeply"),
         ("a{20000}", "the pattern asks for at least 20000 characters, and 16384 are allowed"),
         ("a{9999999999999}", "the repetition number is too large"),
+        (f"a{{1,{'9' * 5_000}}}", "the repetition number is too large"),
+        (r"\p{Old-Italic}", "bad escape \\p"),
         ("((x?){6000}){6000}", "the pattern asks for more than 16384 characters"),
         (r"[^\s\S]", "no text matches the pattern"),
         (r"(?=a)b", "no text matches the pattern"),
