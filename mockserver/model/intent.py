@@ -84,7 +84,10 @@ _KINDS: tuple[tuple[str, frozenset[str], re.Pattern[str]], ...] = tuple(
         ),
     )
 )
-NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
+NUMBERS = {
+    "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11,
+    "twelve": 12,
+}  # fmt: skip
 _COUNTABLE = frozenset(
     ["word", "words", "sentence", "sentences", "слов", "слова", "предложений", "предложения", "предложение"]
 )
@@ -198,7 +201,7 @@ def _length_of(text: str) -> tuple[int | None, int | None]:
 
 
 def _number(written: str) -> int:
-    return NUMBERS.get(written.lower()) or max(int(written), 1)
+    return NUMBERS.get(written.casefold()) or max(int(written), 1)
 
 
 # The subject: the first words of a sentence that are more than a way to ask.

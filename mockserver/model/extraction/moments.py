@@ -53,7 +53,7 @@ def moments(text: str, form: str) -> Iterator[str]:
 def _date(match: re.Match[str]) -> Iterator[tuple[int, str]]:
     """Where a date is, and how it is written; none if there is no such day."""
     month = match["month"]
-    number = int(month) if month.isdigit() else _MONTHS.index(month[:3].lower()) + 1
+    number = int(month) if month.isdigit() else _MONTHS.index(month[:3].casefold()) + 1
     with suppress(ValueError):
         yield match.start(), date(int(match["year"]), number, int(match["day"])).isoformat()
 

@@ -37,7 +37,7 @@ def wanted_items(topic: str) -> int | None:
     match = _WANTED.search(topic[:STRETCH])
     if match is None:
         return None
-    count = NUMBERS.get(match[1].lower()) or int(match[1])
+    count = NUMBERS.get(match[1].casefold()) or int(match[1])
     return count if 0 < count <= _MOST_WANTED else None
 
 

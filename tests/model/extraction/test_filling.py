@@ -207,6 +207,8 @@ def written(kind: str, prompt: str, schema: Schema | None, key: int = 7) -> Any:
             whole(time={"type": "string", "format": "time"}, day={"type": "string", "format": "date"}),
             {"time": "19:30:00Z", "day": "2026-12-24"},
         ),
+        # The long s is an s to patterns that ignore case.
+        ("It began on \u017feptember 3, 1752", whole(day={"type": "string", "format": "date"}), {"day": "1752-09-03"}),
         (
             "It's 21.5 degrees in Paris, cloudy with some rain.",
             WEATHER,
@@ -270,6 +272,8 @@ def test_other_numbers_are_no_telephone_numbers(number: str) -> None:
         ("generate three fake profiles", 3),
         ("Give me a list of 4 people.", 4),
         ("List the 12 best authors", 12),
+        ("Suggest eleven new members", 11),
+        ("List \u017fix authors", 6),
     ],
 )
 def test_a_list_has_as_many_items_as_the_prompt_asks_for(kind: str, prompt: str, count: int) -> None:
