@@ -283,7 +283,9 @@ class _Reader:
 
 def _set(properties: Mapping[str, Characters], items: tuple[Any, ...], caseless: bool) -> Characters:
     """The set of a character or a class, by its kind and what is in it."""
+    # Shorthands are the same in either case.
     ranges: list[Range] = []
+    shorthands: list[Range] = []
     negated = items[0] == "NOT_LITERAL"
     known = [*properties.values()]
     for name, item in items[1:]:
@@ -293,12 +295,13 @@ def _set(properties: Mapping[str, Characters], items: tuple[Any, ...], caseless:
             case "RANGE":
                 ranges.append(item)
             case "CATEGORY":
-                ranges += _CATEGORIES[str(item)].ranges
+                shorthands += _CATEGORIES[str(item)].ranges
             case _ if 0 <= item - _PROPERTY < len(known):
                 ranges += known[item - _PROPERTY].ranges
             case _:
                 ranges.append((item, item))
     found = either_case(characters(ranges)) if caseless else characters(ranges)
+    found = found | characters(shorthands) if shorthands else found
     return ~found if negated else found & ANY
 
 

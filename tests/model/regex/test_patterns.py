@@ -148,6 +148,7 @@ def test_a_pattern_that_looks_around_is_found_in_its_texts(pattern: str) -> None
         (r"^(?<x>a|b)\k<x>[^]\k{x}\z", r"(?s)^(?P<x>a|b)(?P=x).(?P=x)\Z"),
         (r"a(?i)[b-d](?s).|e(?-i)f(?m)$\n^", r"a[b-dB-D](?s:.)|[Ee]f\n"),
         (r"(?i)a(?-i)b(?i)c(?-i)(?<=C)", "[aA]bC"),
+        (r"(?i)\W[^\Wa-z0-9]", r"[^a-zA-Z0-9_]_"),
         (r"[\w-.][a-\d][[&&x||y~~-]", r"[\w\-.][a\-\d][\[&x|y~\-]"),
         (r"\u{1F600}\ud83d\ude00[\ud83d\ude00-\u{1f602}]", "\U0001f600{2}[\U0001f600-\U0001f602]"),
         (r"\cJ[\cI]\x41\u0042\/[]x]\0", r"\n\tAB/[]x]\x00"),
