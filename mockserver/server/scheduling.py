@@ -59,8 +59,8 @@ async def in_slices(
 
 
 class Threads(ThreadPoolExecutor):
-    """Threads for an event loop, which neither the end of the loop nor that of the process waits for any longer: `most`
-    of them, or some more than there are processors.
+    """Threads for event loops, which neither the end of a loop nor that of the process waits for any longer: `most` of
+    them, or some more than there are processors.
 
     Those of the class itself are joined by both, so that one endless computation would keep a process for ever.
     """
@@ -81,9 +81,10 @@ class Threads(ThreadPoolExecutor):
         future: Future[Result] = Future()
         self._tasks.put((future, partial(work, *args, **kwargs)))
         if not self._free.acquire(blocking=False) and len(self._members) < self._most:
-            name = f"mockserver-{len(self._members)}"
-            self._members.append(threading.Thread(target=self._run, name=name, daemon=True))
-            self._members[-1].start()
+            # Loops in several threads may share these, and each starts its own.
+            member = threading.Thread(target=self._run, name=f"mockserver-{len(self._members)}", daemon=True)
+            member.start()
+            self._members.append(member)
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
