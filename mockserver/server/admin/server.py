@@ -20,7 +20,15 @@ from mockserver.server.urls import ADMIN, HEALTH, live_page_from
 _STATE = table(
     {"status": TEXT, "dialects": rows(TEXT)}, {"error": described(TEXT, "why it is not ready, if it is not")}
 )
-_PAGE = StaticFiles(directory=Path(__file__).parents[2] / "ui")
+# Installers may have linked each file to where they keep it.
+_PAGE = StaticFiles(directory=Path(__file__).parents[2] / "ui", follow_symlink=True)
+# The page's files, whatever this machine takes them for: on Windows programs may have registered scripts as plain text.
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
 # The page connects to its own server only.
 _PAGE_HEADERS = {
     "cache-control": "no-cache",
@@ -113,11 +121,14 @@ async def page(request: AdminRequest) -> Response:
 async def page_file(request: AdminRequest) -> Response:
     """The live page (without a path) and its files."""
     path = request.variable("path") or "index.html"
+    content_type = _TYPES.get(Path(path).suffix)
     try:
         file = await _PAGE.get_response(path, request.http.scope)
     except HTTPException:
-        raise AdminError(f"The live page has no file {path!r}; it is at {ADMIN}/ui/", 404) from None
-    file.headers.update(_PAGE_HEADERS)
+        content_type = None
+    if content_type is None:
+        raise AdminError(f"The live page has no file {path!r}; it is at {ADMIN}/ui/", 404)
+    file.headers.update(_PAGE_HEADERS | {"content-type": content_type})
     return file
 
 
