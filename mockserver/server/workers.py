@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing import get_context
-from multiprocessing.context import ForkProcess
+from multiprocessing.process import BaseProcess
 
 from mockserver.server.app import App
 from mockserver.server.listener import BACKLOG, bind_socket, bound_socket
@@ -26,7 +26,8 @@ _MOST_EARLY = 5
 
 # How often the workers are looked at if no signal comes, in seconds.
 _POLL_SECONDS = 1.0
-_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
+# Windows, which has no SIGCHLD, has no workers either.
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD) if sys.platform != "win32" else ()
 
 Work = Callable[[int, socket.socket], None]
 
@@ -69,7 +70,7 @@ class WorkerPool:
         self._listeners = dict(enumerate(listeners, start=1))
         self._work = work
         # Each worker, and when it began, by its number.
-        self._workers: dict[int, tuple[ForkProcess, float]] = {}
+        self._workers: dict[int, tuple[BaseProcess, float]] = {}
         self._early_deaths = 0
 
     def run(self) -> int:

@@ -1,8 +1,10 @@
 """Several processes behind one port, from the outside: clients, signals and processes."""
 
 import json
+import multiprocessing.context
 import os
 import re
+import runpy
 import signal
 import socket
 import subprocess
@@ -18,9 +20,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from mockserver import MockServer, RemoteServer
+from mockserver import ConfigError, MockServer, RemoteServer, create_app
 from mockserver.cli import main
 from mockserver.core.installed import load_dialects
+from mockserver.server import workers
 from mockserver.server.admin import ENDPOINTS
 from mockserver.server.server import Loop
 from mockserver.testing.backend import BackendError
@@ -147,6 +150,14 @@ def test_settings_that_depend_on_earlier_requests_are_refused_at_the_start_of_wo
     assert REFUSED in said
 
 
+def test_windows_serves_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(signal, "SIGCHLD")
+    monkeypatch.delattr(multiprocessing.context, "ForkProcess")
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(ConfigError, match="only on Linux; leave it at 1"):
+        runpy.run_path(workers.__file__)["listeners_for"](create_app(), 2)
+
+
 def test_a_worker_that_dies_is_replaced() -> None:
     with served("--workers", "2") as server:
         until(lambda: len(server.workers()) == 2)
@@ -189,10 +200,10 @@ def _stream(url: str) -> HTTPConnection:
 def test_workers_end_when_the_process_that_keeps_them_is_killed() -> None:
     with served("--workers", "2") as server:
         until(lambda: len(server.workers()) == 2)
-        workers = server.workers()
+        left = server.workers()
         server.process.kill()
         server.process.wait()
-        until(lambda: not any(map(_serves, workers)))
+        until(lambda: not any(map(_serves, left)))
 
 
 def _serves(pid: int) -> bool:
