@@ -22,14 +22,13 @@ import mockserver
 from mockserver import MockServer
 from mockserver.cli import main
 from mockserver.cli.command import load_command, settings_of
-from mockserver.core.dialects import Dialect, Model, Operation, PromptCaching, RequestScope
-from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.generation import Choice, GenerationRequest
+from mockserver.core.dialects import Dialect, Model, Operation
+from mockserver.core.failures import FailureKind
+from mockserver.core.generation import GenerationRequest
 from mockserver.core.installed import load_dialects
 from mockserver.core.matching.values import MATCHERS
-from mockserver.core.quotas import Refused
 from mockserver.dialects.openai import variant as described
-from mockserver.dialects.openai.replies import Flavour, Rendering, body_reply
+from mockserver.dialects.openai.replies import Flavour, body_reply
 from mockserver.dialects.openai.variant import variant
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import SCENARIOS, read_faults
@@ -318,19 +317,25 @@ def test_what_a_dialect_is_told_to_set_can_be_set() -> None:
     assert {*told.values()} <= settable
     # Each has an example that works, and so have the kinds of failures.
     names = {name: getattr(described, name) for name in described.__all__}
-    names |= {"re": re, "PromptCaching": PromptCaching, "account": lambda call, scope: body_reply({"credits": 12})}
+    names |= {"re": re, "account": lambda call, scope: body_reply({"credits": 12})}
     for example, name in told.items():
         if "..." not in example and name in {*signature(variant).parameters, *Dialect._fields, *Flavour._fields}:
             usual = {"title": "Birch", "models": (Model("birch-embed"),)}
             variant("birch", **{**usual, **eval(f"dict({example})", names)})
-    shown = {*told.values(), *re.findall(r"(\w+)=", page("new-dialect"))}
-    assert {*signature(variant).parameters} - shown == {"members"}
+    shown = {*told.values(), *re.findall(r"(\w+)=", page("new-dialect")), *re.findall(r"`(\w+)[`(]", text)}
+    parts = {*signature(variant).parameters, *Dialect._fields, *Flavour._fields}
+    assert parts - shown == {"members"}
     assert {*FailureKind} - {*re.findall(r"`(\w+)`", text)} == {FailureKind.CHAT_TEMPLATE}
     # What the values have that its functions are given.
-    given = {"refused": Refused, "refusal": Refusal, "rendering": Rendering, "choice": Choice, "scope": RequestScope}
-    read = re.findall(rf"\b({'|'.join(given)})\.(\w+)", text)
-    assert {owner for owner, _ in read} == {*given}
-    assert [f"{owner}.{name}" for owner, name in read if not hasattr(given[owner], name)] == []
+    values = re.findall(r"^\| `([A-Z]\w+)`[^|]*\| (.+) \|$", text, re.MULTILINE)
+    assert len(values) > 10
+    for owner, members in values:
+        # Those in parentheses are members of the member.
+        found = re.findall(r"`(\w+)`", re.sub(r"\([^()]*(?:\([^()]*\)[^()]*)*\)", "", members))
+        kind = names[owner]
+        known = {*kind._fields, *vars(kind), *names}
+        assert [each for each in found if each not in known] == [], owner
+    assert {*described.__all__} - {*re.findall(r"\w+", text)} == set()
 
 
 def test_a_dialect_with_an_api_of_its_own_works(built: Callable[..., str]) -> None:

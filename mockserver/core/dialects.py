@@ -40,7 +40,8 @@ class RequestScope(NamedTuple):
     - `now`: when the call arrived, in Unix seconds (frozen if the settings say so).
     - `seed`: determines everything that is random in the answer.
     - `identity`: determines the ids in the answer, which differ from call to call.
-    - `models`: the models on offer; with `closed_catalogue` no others exist. `unlisted` makes one of another name.
+    - `models`: the models on offer; with `closed_catalogue` no others exist. `unlisted` makes one of another name,
+      or none.
     - `variables`: what stands for the names in the operation's path.
     - `limit_states`: how the caller's quotas stand, none if quotas are off.
     - `refused`: why the call is refused, when the headers of its answer are made; otherwise None.
@@ -61,7 +62,7 @@ class RequestScope(NamedTuple):
     refused: FailureKind | None = None
     webhooks: WebhookQueue | None = None
     history: ResponseHistory | None = None
-    unlisted: Callable[[str], Model] = Model
+    unlisted: Callable[[str], Model | None] = Model
 
     def listed(self, name: str) -> Model | None:
         """The model of that name, if it is on offer."""
@@ -263,7 +264,8 @@ class Dialect(NamedTuple):
     - `hosts`: the vendor's own host names; a request to one of them is for this dialect, whatever its path.
     - `errors`: a row for each kind of failure, by edition; that of chat templates may be left out.
     - `contract`: the OpenAPI components of an edition, as JSON; `error_schema` names that of an error body.
-    - `models`: those on offer; `unlisted` makes a model of any other name, if what it is like depends on the name.
+    - `models`: those on offer; `unlisted` makes a model of any other name, if what it is like depends on the
+      name, and None if there are no others.
     - `headers`: what the vendor sends with every answer, errors included.
     - `credentials`: the API key of a call, None if it has none; a dialect without this function requires no key.
       `security`: the ways to send the key, as OpenAPI security schemes by name.
@@ -313,7 +315,7 @@ class Dialect(NamedTuple):
     marks: tuple[tuple[str, str], ...] = ()
     security: Mapping[str, Mapping[str, str]] = BEARER
     needs: Mapping[str, str] = MappingProxyType({})
-    unlisted: Callable[[str], Model] = Model
+    unlisted: Callable[[str], Model | None] = Model
 
     def error(self, edition: Edition, kind: FailureKind) -> ErrorTemplate:
         """The row of a kind of failure. A vendor who tells nothing of chat templates refuses an invalid request."""

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 import orjson
 
-from mockserver.core.dialects import EDITIONS, Dialect, Edition, Operation, RequestScope
+from mockserver.core.dialects import EDITIONS, Dialect, Edition, Model, Operation, RequestScope
 from mockserver.core.failures import Refusal
 from mockserver.core.generation import GenerationRequest, Lengths
 from mockserver.core.http import Call, FrameBatch, Headers, RawHeaders, Reply
@@ -97,7 +97,7 @@ def make_context(
     models, catalogue = route.dialect.models, settings.models.get(route.dialect.name)
     if catalogue is not None:
         known = {model.id: model for model in models}
-        models = tuple(known.get(name) or route.dialect.unlisted(name) for name in catalogue)
+        models = tuple(known.get(name) or route.dialect.unlisted(name) or Model(name) for name in catalogue)
     body, variables = fingerprint(call.body), route.variables
     scope = RequestScope(
         edition=edition,

@@ -1,5 +1,6 @@
 """Dialects that others write: what a variant of OpenAI's can say, and what is told of mistakes."""
 
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -10,7 +11,7 @@ import pytest
 
 from mockserver.cli import main
 from mockserver.core import installed
-from mockserver.core.dialects import Model, Operation, Schemas
+from mockserver.core.dialects import Clients, Model, Operation, Schemas
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Constraint, GenerationRequest, Limits
 from mockserver.core.http import FrameBatch, LazyFrames, Reply, TokenTiming, to_timeline
@@ -90,7 +91,7 @@ CHATTED = {"model": "oak-1", "messages": [{"role": "user", "content": "Say hello
 
 @pytest.fixture(autouse=True)
 def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = {**installed.entries(), "oak": f"{__name__}:OAK", "yew": f"{__name__}:YEW"}
+    known = {**installed.entries(), "oak": f"{__name__}:OAK", "yew": f"{__name__}:YEW", "elm": f"{__name__}:ELM"}
     monkeypatch.setattr(installed, "entries", lambda: known)
 
 
@@ -133,7 +134,7 @@ def test_fields_have_the_vendors_names() -> None:
     assert said[0] == said[1] != said[2]
     refused = ask("oak", {**CHATTED, "service_tier": "auto", "seed": 1, "top": 1})
     extra = ["extra_forbidden", "Extra inputs are not permitted"]
-    assert (refused.status, refused.json()["fields"]) == (400, {"service_tier": extra, "top": extra})
+    assert (refused.status, refused.json()["fields"]) == (400, dict.fromkeys(("seed", "service_tier", "top"), extra))
     # Where unknown fields are ignored, one that was removed is too, whatever it holds.
     assert len(ask("yew", {**CHATTED, "model": "yew-1", "n": 2, "seed": "x"}).json()["choices"]) == 1
 
@@ -147,6 +148,68 @@ def test_models_and_errors_are_told_in_the_vendors_words() -> None:
     unknown = ask("oak", path="/v1/models/elm-1")
     assert (unknown.status, unknown.json()["says"]) == (400, "There is no elm-1.")
     assert (unknown.json()["code"], unknown.json()["kind"]) == ("model_not_found", "wrong")
+
+
+ELM = variant(
+    "elm",
+    title="Elm",
+    models=MODELS,
+    fields={
+        "most": ("max_tokens", {"type": "integer", "minimum": 2, "maximum": 9}),
+        "stops": "stop",
+        "stop": {"type": "array", "maxItems": 5, "items": {"type": "string"}},
+        "temperature": {"type": "number", "minimum": 0, "maximum": 5},
+        "short": {"type": "boolean"},
+    },
+    translate=lambda body: {**body, "max_tokens": "1" if body.get("user") == "odd" else 2} if "short" in body else body,
+    unlisted=lambda name: None,
+    errors={"default": {"status": 422, "type": "bad"}},
+    without=("model",),
+    clients=Clients(keys=("ELM_TOKEN",)),
+    prefix="/v3",
+    around=lambda rendering: {"id": f"chatcmpl-{rendering.scope.identity}"},
+    thoughts="mind",
+    choice_members=lambda rendering, choice: {"message": {"mind": None, "content": None}},
+)
+
+
+def test_a_renamed_field_has_a_range_of_its_own() -> None:
+    told = ask("elm", {**CHATTED, "most": 3, "max_tokens": 1}).json()
+    assert told["usage"]["completion_tokens"] == 3
+    words = "Invalid 'most': integer above maximum value. Expected a value <= 9, but got 10 instead."
+    assert ask("elm", {**CHATTED, "most": 10}).json()["error"]["message"] == words
+    # A range that is wider than OpenAI's counts, and each name of a field has it.
+    for more in ({"temperature": 4.5}, {"stop": [*"abcde"]}, {"stops": [*"abcde"]}):
+        assert ask("elm", {**CHATTED, "most": 3, **more}).status == 200
+    assert ask("elm", {**CHATTED, "stops": [*"abcdef"]}).json()["error"]["param"] == "stops"
+    assert ask("elm", {**CHATTED, "temperature": 5.5}).status == 422
+
+
+def test_what_translate_alone_gives_wrongly_is_not_the_clients_mistake() -> None:
+    assert ask("elm", {**CHATTED, "short": True}).json()["usage"]["completion_tokens"] == 2
+    with pytest.raises(ValueError, match="translate gives a value of max_tokens that OpenAI refuses: '1' is not of"):
+        ask("elm", {**CHATTED, "short": True, "user": "odd"})
+
+
+def test_what_most_vendors_have_is_the_default() -> None:
+    # A default status is that of bad requests alone.
+    paths = ("/v3/chat/completions", "/v3/nowhere", "/v3/models/oak-1")
+    assert [ask("elm", {"model": "oak-1"}, path=path).status for path in paths] == [422, 404, 404]
+    unknown = [
+        ask("elm", {**more, "model": "no"}, path=f"/v3/{path}").status
+        for path, more in (
+            ("chat/completions", CHATTED),
+            ("completions", {"prompt": "Hi"}),
+        )
+    ]
+    assert unknown == [404, 404]
+    chat = ask("elm", {**CHATTED, "response_format": {"type": "json_object"}, "reasoning_effort": "low"}).json()
+    message = chat["choices"][0]["message"]
+    assert isinstance(json.loads(message["content"]), dict)
+    assert message["mind"]
+    completion = ask("elm", {"model": "oak-1", "prompt": "Hi"}, path="/v3/completions").json()
+    assert [each["id"].rstrip("0123456789") for each in (chat, completion)] == ["chatcmpl-", "cmpl-"]
+    assert ELM.clients == Clients("/v3", "/v3", ("ELM_BASE_URL",), ("ELM_TOKEN",))
 
 
 YEW = variant(
@@ -168,7 +231,7 @@ YEW = variant(
     opening=lambda rendering, choice: (),
     closing=lambda rendering, choice: None,
     whole_calls=True,
-    completions=None,
+    without=("completions",),
 )
 
 
@@ -286,7 +349,9 @@ def test_headers_tell_of_limits_and_answers() -> None:
     assert {**fresh, "x-tokens": "3"}.items() <= dict(told.headers).items()
     over = dict(ask("oak", CHATTED, headers={"x-mockserver-fault": "rate_limit"}).headers)
     assert {**fresh, "left-requests": "0", "left-tokens": "0"}.items() <= over.items()
-    assert "left-requests" not in ask("oak", path="/v1/models").headers
+    # Without quotas, a new customer asks once; what is not charged, or refused, costs nothing.
+    for free in (ask("oak", path="/v1/models"), ask("oak", {}), ask("oak", path="/v1/nowhere")):
+        assert {**fresh, "left-requests": "30"}.items() <= dict(free.headers).items()
 
 
 # --- mistakes ----------------------------------------------------------------------------------------------------
@@ -402,6 +467,37 @@ def test_what_a_dialect_raises_is_told_with_its_line(monkeypatch: pytest.MonkeyP
         ({"translate": {"seed": "random_seed"}}, "translate is {'seed': 'random_seed'}, not a function"),
         ({"adapt": lambda request: request}, "adapt takes (request), but is called with (Mapping, GenerationRequest)"),
         ({"row": lambda model: model.id}, "what row gives is 'oak-1', not a mapping"),
+        (
+            {
+                "fields": {"pattern": {"type": "string"}},
+                "adapt": lambda body, request: request._replace(
+                    constraint=Constraint("regexp", "a") if "pattern" in body else None  # type: ignore[arg-type]
+                ),
+            },
+            "adapt: unknown kind of constraint 'regexp'. Did you mean 'regex'?",
+        ),
+        (
+            {"adapt": lambda body, request: request._replace(limits=Limits("5"))},  # type: ignore[arg-type]
+            "what adapt gives.limits.max_tokens is '5', not an int",
+        ),
+        (
+            {"fields": {"most": {"type": "integer"}}, "translate": lambda body: {**body, "max_tokens": "4"}},
+            "translate gives a value of max_tokens that OpenAI refuses: '4' is not of type 'integer'",
+        ),
+        ({"fields": {"max_tokens": {"type": "integer", "minimum": -1}}}, "fields: 'max_tokens' may be -1, of which Op"),
+        (
+            {"fields": {"style": {"type": "object"}}, "translate": lambda body: {**body, "user": body["style"]["a"]}},
+            "'style'",
+        ),
+        ({"fields": {"most": ("max", {})}}, "fields: 'most': unknown field of OpenAI 'max'. Did you mean 'max_"),
+        ({"fields": {"most": ("max_tokens", {"type": "int"})}}, "fields: 'most' is no JSON Schema"),
+        ({"without": ("modles",)}, "unknown operation 'modles'. Did you mean 'models'?"),
+        (
+            {"headers": lambda call, scope: {"x-a": 1}, "answer_headers": lambda rendering: {"X-A": 2}},
+            "answers would have the header x-a twice",
+        ),
+        ({"error_body": lambda refusal: {"of": refusal.violations[0].path}}, "tuple index out of range"),
+        ({"error_body": lambda refusal: {"of": pydantic_words}}, "Type is not JSON serializable: function"),
         ({"usages": "last"}, "unknown part of a variant 'usages'. Did you mean 'usage'?"),
         ({"usage": "first"}, "usage is 'first', not one of 'own', 'last', 'each'"),
         ({"around": lambda rendering: None}, "what around gives is None, not a mapping"),
@@ -436,7 +532,7 @@ def test_what_a_dialect_raises_is_told_with_its_line(monkeypatch: pytest.MonkeyP
     ],
 )
 def test_what_a_variant_is_made_of_is_looked_at_as_well(given: dict[str, Any], told: str) -> None:
-    with pytest.raises((TypeError, ValueError, ZeroDivisionError), match=re.escape(told)):
+    with pytest.raises((LookupError, TypeError, ValueError, ZeroDivisionError), match=re.escape(told)):
         variant("oak", **{"title": "Oak", "models": MODELS, **given})
 
 

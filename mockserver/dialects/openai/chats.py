@@ -15,7 +15,14 @@ from mockserver.core.http import OPENING, Call, LazyFrames, Reply, TokenTiming
 from mockserver.core.seeding import alphanumerics
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.azure import NOT_FOUND, OF_PROMPT, of_answer
-from mockserver.dialects.openai.checks import CHAT_CHECKS, RequestRules, accept, effort_asked, too_long
+from mockserver.dialects.openai.checks import (
+    CHAT_CHECKS,
+    RequestRules,
+    accept,
+    effort_asked,
+    too_long,
+    without_json_word,
+)
 from mockserver.dialects.openai.models import EFFORTS, SNAPSHOTS, TIERS, UNKNOWN, Family, fingerprint_of
 from mockserver.dialects.openai.read import (
     NO_OFFER,
@@ -69,6 +76,10 @@ def read_chat(call: Call, scope: RequestScope, rules: RequestRules = _RULES) -> 
     if isinstance(asked, Refusal):
         return asked
     body, model, family = asked
+    form = body.get("response_format")
+    refusal = without_json_word(body) if form is not None and rules.json_word else None
+    if refusal is not None:
+        return refusal
     prompt = with_images(chat_prompt(body["messages"], body.get("tools") or body.get("functions")), body["messages"])
     refusal = too_long(prompt.token_count, model, family, "chat")
     if refusal is not None:
@@ -77,7 +88,7 @@ def read_chat(call: Call, scope: RequestScope, rules: RequestRules = _RULES) -> 
     most = body.get("max_completion_tokens")
     most = body.get("max_tokens") if most is None else most
     effort, choice = effort_asked(body, family), body.get("tool_choice")
-    form, predicted = body.get("response_format"), body.get("prediction")
+    predicted = body.get("prediction")
     tools, tool_choice = read_offer(body) if body.get("tools") or body.get("functions") else NO_OFFER
     request = GenerationRequest(
         model=body["model"],

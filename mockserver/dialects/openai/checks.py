@@ -37,13 +37,15 @@ Adapt = Callable[[Body, GenerationRequest], GenerationRequest | Refusal]
 
 class RequestRules(NamedTuple):
     """By what requests are read: a contract, and in what a vendor differs a little, such as its families of models, or
-    whether the type of a body matters."""
+    whether the type of a body
+    matters, and whether a chat must say "json" to be answered with a JSON object."""
 
     contract: Contract
     family_of: Callable[[str], Family] = family_of
     translate: Translate | None = None
     adapt: Adapt | None = None
     typed: bool = True
+    json_word: bool = True
 
 
 def accept(
@@ -243,10 +245,14 @@ def _tools(body: Body, family: Family, model: str) -> Refusal | None:
 
 
 def _form(body: Body, family: Family, model: str) -> Refusal | None:
-    form = body.get("response_format") or {"type": "text"}
-    if form["type"] == "json_schema":
-        return schema_refusal(form["json_schema"], "response_format")
-    if form["type"] == "text" or mentions_json(body["messages"]):
+    form = body.get("response_format")
+    return schema_refusal(form["json_schema"], "response_format") if form and form["type"] == "json_schema" else None
+
+
+def without_json_word(body: Body) -> Refusal | None:
+    """The refusal of a chat that shall be answered with a JSON object, but does not say "json"."""
+    form = body.get("response_format")
+    if not form or form["type"] != "json_object" or mentions_json(body["messages"]):
         return None
     words = "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
     return refused(words, "messages")

@@ -55,6 +55,7 @@ class ErrorRow(NamedTuple):
 
 
 _ROWS = {FailureKind(kind): ErrorRow(**row) for kind, row in WORDS["failures"].items()}
+_BAD = _ROWS[FailureKind.INVALID_REQUEST].status
 NO_MODEL = _ROWS[FailureKind.UNSUPPORTED_MEDIA_TYPE].message
 
 
@@ -117,14 +118,19 @@ def error_table(
     """The table of a vendor with errors of its own, of what differs from OpenAI's.
 
     `rows` has members of `ErrorRow` and `ErrorTemplate` by the name of a failure's kind; `default` those of all kinds
-    whose row has none of its own. `body` makes a body of a refusal which has a message, a type, a code, a param and a
-    status. Raises ValueError if there is no such kind or member, and TypeError if one is of another type.
+    whose row has none of its own, but for a status, which is then that of the bad requests to which OpenAI answers 400.
+    `body` makes a body of a refusal which has a message, a type, a code, a param and a status. Raises ValueError if
+    there is no such kind or member, and TypeError if one is of another type.
     """
     for kind in rows:
         if kind not in (known := ["default", *FailureKind]):
             raise ValueError(f"errors: {unknown_name('kind of failure', kind, known)}")
     default = rows.get("default", {})
-    return {kind: _template(kind, row, {**default, **rows.get(kind, {})}, body) for kind, row in _ROWS.items()}
+    kept = {name: each for name, each in default.items() if name != "status"}
+    return {
+        kind: _template(kind, row, {**(default if row.status == _BAD else kept), **rows.get(kind, {})}, body)
+        for kind, row in _ROWS.items()
+    }
 
 
 def _template(kind: FailureKind, usual: ErrorRow, own: Mapping[str, Any], make: ErrorBody) -> ErrorTemplate:

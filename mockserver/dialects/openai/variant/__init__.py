@@ -6,30 +6,22 @@ this package. What authors of dialects need is imported from here.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from itertools import product
 from types import MappingProxyType
 from typing import Any, get_type_hints
 
-import orjson
-
-from mockserver.core.dialects import Clients, Dialect, Model, Operation, Preset, RequestScope, Schemas
-from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.dialects import Clients, Dialect, Model, Operation, Preset, PromptCaching, RequestScope, Schemas
+from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import (
     Choice,
     Constraint,
     Generation,
     GenerationRequest,
-    Output,
-    Position,
-    Prompt,
-    ToolCall,
-    Unseen,
     Usage,
 )
-from mockserver.core.http import Call, Headers, RawHeaders
+from mockserver.core.http import Call, RawHeaders, Reply
 from mockserver.core.installed import mismatches
 from mockserver.core.messages import unknown_name
-from mockserver.core.quotas import Allowance, Limit, LimitState, QuotaPolicy, per_minute
+from mockserver.core.quotas import Allowance, Limit, LimitState, QuotaPolicy, Refused, per_minute
 from mockserver.core.seeding import alphanumerics, hex_digits, uuid4_text
 from mockserver.dialects.contracts import pydantic_words
 from mockserver.dialects.openai.chats import read_chat
@@ -41,14 +33,16 @@ from mockserver.dialects.openai.errors import ErrorBody, error_table, limits_lef
 from mockserver.dialects.openai.models import UNKNOWN, Row, get_model, list_models, listed, model_row
 from mockserver.dialects.openai.read import Body, bearer
 from mockserver.dialects.openai.replies import SLOT, Flavour, Members, Rendering, Segment, body_reply, date_header
-from mockserver.dialects.openai.variant.answers import CHAT, COMPLETION, OF_ANSWERS, FinishWords, Writer, writer
-from mockserver.dialects.openai.variant.requests import Fields, Reading, contract_of
+from mockserver.dialects.openai.variant.answers import CHAT, COMPLETION, FinishWords, of_completions, writer
+from mockserver.dialects.openai.variant.requests import Fields, Reading, contract_of, whole
+from mockserver.dialects.openai.variant.trial import Trial
 
 __all__ = [
-    "CHAT", "COMPLETION", "SLOT", "Allowance", "Body", "Call", "Choice", "Constraint", "FailureKind",
-    "GenerationRequest", "Limit", "LimitState", "Members", "Model", "Operation", "QuotaPolicy", "Refusal", "Rendering",
-    "RequestScope", "Segment", "alphanumerics", "body_reply", "hex_digits", "model_row", "per_minute",
-    "pydantic_words", "uuid4_text", "variant",
+    "CHAT", "COMPLETION", "SLOT", "Allowance", "Body", "Call", "Choice", "Clients", "Constraint", "FailureKind",
+    "Generation", "GenerationRequest", "Limit", "LimitState", "Members", "Model", "Operation", "PromptCaching",
+    "QuotaPolicy", "Refusal", "Refused", "Rendering", "Reply", "RequestScope", "Segment", "Usage",
+    "Violation", "alphanumerics", "body_reply", "hex_digits", "model_row", "per_minute", "pydantic_words",
+    "uuid4_text", "variant",
 ]  # fmt: skip
 
 HeaderValues = Mapping[str, object]
@@ -67,6 +61,7 @@ def variant(
     strict: bool = False,
     translate: Translate | None = None,
     adapt: Adapt | None = None,
+    json_word: bool = False,
     errors: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     error_body: ErrorBody = usual_body,
     quotas: Mapping[str, Allowance] | QuotaPolicy | None = None,
@@ -77,9 +72,10 @@ def variant(
     finish_reason: FinishWords | None = None,
     comment: str = "",
     chats: Flavour = CHAT,
-    completions: Flavour | None = COMPLETION,
+    completions: Flavour = COMPLETION,
     embeddings: Mapping[str, int] = MappingProxyType({}),
     operations: Sequence[Operation] = (),
+    without: Sequence[str] = (),
     **members: Any,
 ) -> Dialect:
     """A dialect that differs from OpenAI's in these parts. Before it is given back, it is tried.
@@ -87,8 +83,9 @@ def variant(
     - `prefix`: what the paths begin with, and the base URL of clients ends with; of several, the first.
     - `row`: what is told of a model in the list of models; `listing`: the body that is made of all rows.
     - `fields`: JSON Schemas of further fields of requests, or of OpenAI's own, if they differ; a text is the name that
-      OpenAI has for the field, and None removes one, which is then treated as any unknown one. `strict`: whether
-      unknown fields are refused, rather than ignored.
+      OpenAI has for the field, with a schema of its own in a tuple; None removes one, which is then treated as any
+      unknown one. `strict`: whether unknown fields are refused, rather than ignored. `json_word`: whether a chat must
+      say "json" to be answered with a JSON object.
     - `translate` puts a valid body into OpenAI's words, where the vendor has other names or values for the same, or
       refuses it; `adapt` makes of the body, and of the request that it would be without fields that OpenAI has not, the
       request to a model, or a refusal.
@@ -98,8 +95,8 @@ def variant(
       `answer_headers`: of those that a model has given.
     - `latency`: how fast its engine is, in the notation of users.
     - `finish_reason`: the word for why a choice has ended. `comment`: a line that goes ahead of streams.
-    - `chats`, `completions`: how answers are written; None for a vendor without completions. `embeddings`: the models
-      that embed, each with the length of its vectors. `operations`: further ones.
+    - `chats`, `completions`: how answers are written. `embeddings`: the models that embed, each with the length of its
+      vectors. `operations`: further ones; `without`: the names of those that there are not.
     - `members`: further members of `Dialect`; or of `Flavour`, for chats, and for completions too if they are about the
       answer rather than its choices. What `around`, `opening_around`, `closing_around`, `counts` and `choice_members`
       give is added to the usual.
@@ -113,14 +110,17 @@ def variant(
     faults = [unknown_name("part of a variant", each, sorted(possible)) for each in members.keys() - possible]
     given |= {each: value for each, value in members.items() if each in possible}
     faults += [fault for each, value in given.items() for fault in mismatches(value, known[each], each)]
+    usual_operations = ("chat_completions", "completions", "embeddings", "models", "model")
+    faults += [unknown_name("operation", each, usual_operations) for each in without if each not in usual_operations]
     for model in models if not faults else ():
         faults += mismatches(row(model), Mapping[str, object], "what row gives")
         faults += mismatches(embeddings.get(model.id, 1), int, f"embeddings[{model.id!r}]")
     if faults:
         raise TypeError("; ".join(faults))
     table = error_table(errors, error_body)
+    fields = whole(fields)
     contract = cache(partial(contract_of, fields, strict=strict, usual_errors=error_body is usual_body))
-    reading = Reading(fields, contract, translate, adapt)
+    reading = Reading(fields, contract, translate, adapt, json_word)
     own = {each: members.pop(each) for each in [*members] if each in Flavour._fields}
     if own.get("thoughts", chats.thoughts):
         reading = reading._replace(shows_thoughts=True)
@@ -128,17 +128,14 @@ def variant(
     writers = {"chat_completions": writer(headed(chats), own, finish_reason, comment)}
     read, write = reading.by(read_chat, "ChatCompletionRequest"), writers["chat_completions"].write
     served = [CHAT_COMPLETIONS._replace(read=read, write=write)]
-    if completions is not None:
-        shared = {each: own[each] for each in OF_ANSWERS if each in own}
-        writers["completions"] = writer(headed(completions), shared, finish_reason, comment)
-        read, write = reading.by(read_completion, "CompletionRequest"), writers["completions"].write
-        served.append(COMPLETIONS._replace(read=read, write=write))
+    writers["completions"] = writer(headed(completions), of_completions(own), finish_reason, comment)
+    read, write = reading.by(read_completion, "CompletionRequest"), writers["completions"].write
+    served.append(COMPLETIONS._replace(read=read, write=write))
     if embeddings:
         families = {each: UNKNOWN._replace(dimensions=length) for each, length in embeddings.items()}
         other = next(iter(families.values()))
         embed = reading.by(read_embedding, "EmbeddingRequest", lambda model: families.get(model, other))
         served.append(EMBEDDINGS._replace(read=embed))
-    asked = len(served)
     of_models: dict[str, Any] = {"row": row, "dump": chats.dump}
     listed_schemas = LIST_MODELS.schemas if listing is listed else Schemas()
     served += [
@@ -147,16 +144,20 @@ def variant(
     ]
     prefixes = (prefix,) if isinstance(prefix, str) else prefix
     served = [
-        each._replace(paths=tuple(each.paths[0].replace("/v1", start, 1) for start in prefixes)) for each in served
+        each._replace(paths=tuple(each.paths[0].replace("/v1", start, 1) for start in prefixes))
+        for each in served
+        if each.name not in without
     ]
     policy = QuotaPolicy(quotas) if isinstance(quotas, Mapping) else quotas
-    limited = frozenset(path for each in served[:asked] for path in each.paths)
+    charged = frozenset(path for each in served if each.handler is None for path in each.paths)
     variable = name.upper().replace("-", "_")
-    usual = {
-        "credentials": bearer,
-        "stream_error": stream_error,
-        "clients": Clients(prefixes[0], prefixes[0], (f"{variable}_BASE_URL",), (f"{variable}_API_KEY",)),
-    }
+    clients, no_clients = (
+        Clients(prefixes[0], prefixes[0], (f"{variable}_BASE_URL",), (f"{variable}_API_KEY",)),
+        Clients(),
+    )
+    stated = zip(Clients._fields, members.pop("clients", no_clients), no_clients, strict=True)
+    clients = clients._replace(**{field: each for field, each, default in stated if each != default})
+    usual = {"credentials": bearer, "stream_error": stream_error, "clients": clients}
     if latency is not None:
         usual |= {"presets": {name: Preset(latency, f"as fast as {title}")}, "realistic": name}
     dialect = Dialect(
@@ -167,16 +168,20 @@ def variant(
         errors={"documented": table, "observed": table},
         contract={"documented": contract, "observed": contract},
         models=tuple(models),
-        headers=lambda call, scope: (
-            date_header(int(scope.now)),
-            *_limits(policy if call.path in limited else None, limit_headers, scope),
-            *_raw(headers(call, scope)),
+        headers=lambda call, scope: tuple(
+            # Of several headers of a name, the author's own counts.
+            dict(
+                (
+                    date_header(int(scope.now)),
+                    *_limits(policy, limit_headers, scope, charged=call.path in charged),
+                    *_raw(headers(call, scope)),
+                )
+            ).items()
         ),
         quotas=policy,
         **{**usual, **members},
     )
-    reading.try_values()
-    _try(dialect._replace(operations=tuple(served)), writers)
+    Trial(dialect._replace(operations=tuple(served)), reading, writers).run()
     return dialect
 
 
@@ -201,15 +206,18 @@ def _limits(
     policy: QuotaPolicy | None,
     limit_headers: Callable[[LimitState, float], HeaderValues] | None,
     scope: RequestScope,
+    *,
+    charged: bool,
 ) -> RawHeaders:
-    """The headers of the caller's limits; where quotas are off, those of a new customer who has asked once, or too
-    often."""
+    """The headers of the caller's limits; where quotas are off, those of a new customer who has asked once, if the call
+    is charged, or too often."""
     states = scope.limit_states
-    if not states and policy is not None and scope.refused in (None, FailureKind.RATE_LIMIT):
-        allowance = next(iter(policy.tiers.values()), Allowance())
+    if not states and policy is not None:
+        allowance, over = next(iter(policy.tiers.values()), Allowance()), scope.refused is FailureKind.RATE_LIMIT
+        once = charged and scope.refused is None
         states = tuple(
-            LimitState(limit, spent=limit.amount if scope.refused else limit.measure == "requests")
-            for limit in allowance.limits
+            LimitState(each, spent=each.amount if over else once and each.measure == "requests")
+            for each in allowance.limits
         )
     if limit_headers is None:
         return limits_left(states)
@@ -218,35 +226,3 @@ def _limits(
         # Of several limits with the same headers, the first counts.
         told |= {name: value for name, value in _raw(limit_headers(state, scope.now)) if name not in told}
     return tuple(told.items())
-
-
-# --- trial -------------------------------------------------------------------------------------------------------
-
-_MESSAGES = [{"role": "user", "content": "Hi"}]
-_SAID = Choice(0, 0, (1, 2), ("Hi", "!"), "stop", Prompt("Hi", "Hi", 1), positions=(Position(-0.1), Position(-0.2)))
-_CALLED = _SAID._replace(
-    ids=(), texts=(), positions=(), finish_reason="tool_calls", calls=(ToolCall("f", (1,), ("{}",)),), thoughts=("Hm",)
-)
-_TRIALS: Mapping[str, tuple[Body, Sequence[tuple[Choice, Usage]]]] = {
-    "chat_completions": (
-        {"messages": _MESSAGES},
-        ((_SAID, Usage(1, 2)), (_CALLED, Usage(1, 3, unseen=Unseen(1)))),
-    ),
-    "completions": ({"prompt": "Hi"}, ((_SAID, Usage(1, 2)),)),
-}
-
-
-def _try(dialect: Dialect, writers: Mapping[str, Writer]) -> None:
-    """Have lists be made, and a text and a call be written, plain and streamed, so that what functions of the author's
-    raise is known before a server runs."""
-    model = dialect.models[0].id if dialect.models else "m"
-    scope = RequestScope("observed", 0.0, 0, models=dialect.models, variables={"id": model})
-    for operation in dialect.operations:
-        body, answers = _TRIALS.get(operation.name, ({}, ()))
-        call = Call(operation.method, operation.paths[0], Headers(()), orjson.dumps({"model": model, **body}), "", 0.0)
-        dialect.headers(call, scope)
-        request = operation.handler(call, scope) if operation.handler else operation.read(call, scope)
-        for (choice, usage), streams in product(answers, (False, True)):
-            if isinstance(request, GenerationRequest):
-                asked = request._replace(output=Output(streams, include_usage=True, logprobs=0))
-                writers[operation.name].try_out(Generation(asked, (choice,), usage), scope)

@@ -55,7 +55,7 @@ _AROUND = ("around", "opening_around", "closing_around")
 # What these functions give is added to what they usually give.
 _ADDED = (*_AROUND, "counts", "choice_members")
 # What is about an answer rather than its choices, and so the same in chats and in completions.
-OF_ANSWERS = (*_AROUND, "counts", "usage", "body", "chunk", "dump")
+_OF_ANSWERS = (*_AROUND, "counts", "usage", "body", "chunk", "dump")
 
 
 class Writer(NamedTuple):
@@ -96,19 +96,36 @@ class Writer(NamedTuple):
             message=flavour.message and extended(flavour.message, of_choice.get("message", NOTHING)),
         )
 
-    def try_out(self, generation: Generation, scope: RequestScope) -> None:
-        """Write an answer in vain. Raises what the author's functions raise, and TypeError if one gives what it must
-        not."""
+    def try_out(self, generation: Generation, scope: RequestScope) -> tuple[Reply, list[bytes]]:
+        """Write an answer in vain: the reply and its frames. Raises what the author's functions raise, and TypeError if
+        one gives what it must not."""
         pace = TokenTiming()
         try:
-            for run in self.write(generation, pace, scope).frames:
-                [*_] = run.data
+            reply = self.write(generation, pace, scope)
+            return reply, [frame for run in reply.frames for frame in run.data]
         except Exception as error:
             added: Mapping[str, Any] = self.added
             defects = [*_defects_of(Rendering(self.flavour._replace(**added), generation, pace, scope))]
             if defects:
                 raise TypeError("; ".join(defects)) from error
             raise
+
+
+def of_completions(own: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Of an author's members of a flavour those that completions have too, whose ids are those of chats but for what
+    they begin with."""
+    shared = {name: own[name] for name in _OF_ANSWERS if name in own}
+    if "around" in shared:
+        shared["around"] = partial(_around_completions, shared["around"])
+    return shared
+
+
+def _around_completions(around: Callable[[Rendering], Members], rendering: Rendering) -> Members:
+    members = around(rendering)
+    answer_id = members.get("id") if isinstance(members, Mapping) else None
+    if isinstance(answer_id, str) and answer_id.startswith("chatcmpl-"):
+        return {**members, "id": answer_id.removeprefix("chat")}
+    return members
 
 
 def writer(flavour: Flavour, own: Mapping[str, Any], finish_reason: FinishWords | None, comment: str) -> Writer:
@@ -122,12 +139,15 @@ def writer(flavour: Flavour, own: Mapping[str, Any], finish_reason: FinishWords 
 
 
 def _sum(usual: Callable[..., Members], own: Callable[..., Members]) -> Callable[..., Members]:
-    """What both functions give; of a message, the members of both."""
+    """What both functions give; of a message, the members of both, where null replaces no value."""
 
     def both(*given: Any) -> Members:
         members, more = usual(*given), own(*given)
-        message = {"message": {**members["message"], **more["message"]}} if "message" in more else NOTHING
-        return {**members, **more, **message}
+        if "message" not in more:
+            return {**members, **more}
+        said = members["message"]
+        told = {name: value for name, value in more["message"].items() if value is not None or name not in said}
+        return {**members, **more, "message": {**said, **told}}
 
     return both
 

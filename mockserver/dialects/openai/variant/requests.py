@@ -1,12 +1,12 @@
 """Requests to vendors that differ a little: read by their own contract, then, in OpenAI's words, by OpenAI's."""
 
 from collections.abc import Callable, Mapping
-from functools import cache, partial
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, get_args
 
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.generation import Constraint, GenerationRequest, Sampling
+from mockserver.core.generation import Constraint, Form, GenerationRequest, Sampling
 from mockserver.core.http import Call
 from mockserver.core.messages import unknown_name
 from mockserver.dialects.contracts import Components, Contract, reachable
@@ -16,16 +16,17 @@ from mockserver.dialects.openai.models import UNKNOWN, Family
 from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.refusals import explain, without_foreign_parts
 
-# A schema, the name that OpenAI has for a field, or None for one that there is not.
-Fields = Mapping[str, Mapping[str, Any] | bool | str | None]
-_CHAT, *_ = _REQUESTS = ("ChatCompletionRequest", "CompletionRequest", "EmbeddingRequest")
+# A schema, the name that OpenAI has for a field, both, or None for one that there is not.
+Fields = Mapping[str, Mapping[str, Any] | bool | str | tuple[str, Mapping[str, Any]] | None]
+_REQUESTS = ("ChatCompletionRequest", "CompletionRequest", "EmbeddingRequest")
 # Fields that OpenAI has not, but our models obey, each with the value that changes nothing.
 _SAMPLED = {
     name: getattr(Sampling(), name)
     for name in ("top_k", "min_p", "repetition_penalty", "length_penalty", "xtc_threshold", "xtc_probability")
 }
-# What a field of a type may hold, if its schema lists no values.
-_VALUES: Mapping[str, object] = {"boolean": True, "integer": 1, "number": 0.5}
+# Bounds of OpenAI's fields: the upper ones are the vendor's, where it has any, and lists and texts may be empty.
+_MOST = ("maximum", "maxItems", "maxLength", "maxProperties")
+_LEAST = ("minItems", "minLength", "minProperties")
 
 
 class Reading(NamedTuple):
@@ -35,30 +36,43 @@ class Reading(NamedTuple):
     contract: Callable[[], Components]
     translate: Translate | None
     adapt: Adapt | None
+    json_word: bool
     shows_thoughts: bool = False
 
     def by(
         self, read: Callable[..., Any], name: str, family_of: Callable[[str], Family] = lambda model: UNKNOWN
     ) -> Callable[[Call, RequestScope], GenerationRequest | Refusal]:
         """The `read` of an operation whose requests have the schema of that name."""
-        words = partial(self.in_openais_words, Contract(_relaxed, name)) if self.fields or self.translate else None
-        rules = RequestRules(Contract(self.contract, name), family_of, words, self.adapted, typed=False)
+        usual = Contract(partial(_relaxed, self.fields), name)
+        words = partial(self.in_openais_words, usual) if self.fields or self.translate else None
+        own = Contract(self.contract, name)
+        rules = RequestRules(own, family_of, words, self.adapted, typed=False, json_word=self.json_word)
         return lambda call, scope: read(call, scope, rules)
 
     def in_openais_words(self, usual: Contract, body: Body) -> Body | Refusal:
-        """A valid body in OpenAI's words; a refusal if these have no place for what it holds."""
+        """A valid body in OpenAI's words; a refusal if these have no place for what it holds. Raises ValueError for
+        what only `translate` has put into it."""
         # Null is the default, also where OpenAI would refuse it.
         kept = {
             name: value for name, value in body.items() if value is not None and self.fields.get(name, True) is not None
         }
-        for name, theirs in self.fields.items():
-            if isinstance(theirs, str) and name in kept:
-                kept[theirs] = kept.pop(name)
+        names = {theirs: name for name, theirs in _renamed(self.fields).items() if name in kept}
+        for theirs, name in names.items():
+            kept[theirs] = kept.pop(name)
+        sent = {*kept}
         found = kept if self.translate is None else self.translate(kept)
         if isinstance(found, Refusal) or not isinstance(found, Mapping) or usual.accepts(found):
             return found
         found = without_foreign_parts(found)
-        return found if usual.accepts(found) else explain(usual.violations(found))
+        if usual.accepts(found):
+            return found
+        violations = usual.violations(found)
+        for each in violations:
+            if each.path and each.path[0] not in sent:
+                raise ValueError(f"translate gives a value of {each.field} that OpenAI refuses: {each.message}")
+        # Blamed are the fields that were sent.
+        blamed = [(names.get(str(each.path[0]), each.path[0]), *each.path[1:]) for each in violations]
+        return explain([each._replace(path=path) for each, path in zip(violations, blamed, strict=True)])
 
     def adapted(self, body: Body, request: GenerationRequest) -> GenerationRequest | Refusal:
         """The request with what OpenAI has no fields for."""
@@ -80,30 +94,15 @@ class Reading(NamedTuple):
         fault = _constraint_fault(adapted.constraint)
         return Refusal(FailureKind.INVALID_REQUEST, fault) if fault else adapted
 
-    def try_values(self) -> None:
-        """Raise ValueError for a value of a field which the vendor accepts and nobody puts into OpenAI's words."""
-        own, usual, known = Contract(self.contract, _CHAT), Contract(_relaxed, _CHAT), _relaxed()["schemas"][_CHAT]
-        for name, schema in self.fields.items():
-            if name not in known["properties"] or not isinstance(schema, Mapping):
-                continue
-            types = schema.get("type", ())
-            values = [_VALUES[each] for each in ([types] if isinstance(types, str) else types) if each in _VALUES]
-            for value in (*schema.get("enum", ()), *values):
-                body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], name: value}
-                found = self.in_openais_words(usual, body) if own.accepts(body) else body
-                if isinstance(found, Refusal) and found.violations:
-                    raise ValueError(
-                        f"fields: {name!r} may be {value!r}, of which OpenAI knows nothing: translate must put it into "
-                        f"OpenAI's words, leave it out, or refuse it ({found.message})"
-                    )
-
 
 def _constraint_fault(constraint: Constraint | None) -> str:
-    """Why no answer could obey a constraint of the author's; empty if one can."""
+    """Why no answer could obey a constraint of the author's; empty if one can. Raises ValueError for an unknown one."""
     # Imported on first use: few vendors have formats of their own.
     from mockserver.model.regex import fault_in
     from mockserver.model.schema import schema_fault
 
+    if constraint is not None and constraint.kind not in (known := get_args(Form)):
+        raise ValueError(f"adapt: {unknown_name('kind of constraint', constraint.kind, known)}")
     if constraint is None or constraint.kind not in ("json_schema", "regex"):
         return ""
     if constraint.kind == "json_schema":
@@ -124,26 +123,55 @@ def contract_of(fields: Fields, *, strict: bool, usual_errors: bool) -> Componen
     for name, schema in fields.items():
         if schema is None and name not in theirs:
             raise ValueError(f"fields: OpenAI has no {name} that could be removed")
-        if isinstance(schema, str) and schema not in theirs:
-            raise ValueError(f"fields: {name!r}: {unknown_name('field of OpenAI', schema, sorted(theirs))}")
+        renamed = _renamed({name: schema}).get(name)
+        if renamed is not None and renamed not in theirs:
+            raise ValueError(f"fields: {name!r}: {unknown_name('field of OpenAI', renamed, sorted(theirs))}")
+        own = schema[1] if isinstance(schema, tuple) else schema
         try:
-            meta.validate(dict(schema) if isinstance(schema, Mapping) else {})
+            meta.validate(dict(own) if isinstance(own, Mapping) else {})
         except ValueError as error:
             raise ValueError(f"fields: {name!r} is no JSON Schema: {getattr(error, 'message', error)}") from None
     for name in _REQUESTS:
         known = schemas[name]["properties"]
-        own = {each: known.get(schema) if isinstance(schema, str) else schema for each, schema in fields.items()}
+        own = {each: _schema_of(schema, known, fields) for each, schema in fields.items()}
         properties = {each: schema for each, schema in {**known, **own}.items() if schema is not None}
         schemas[name] = {**schemas[name], "properties": properties, "additionalProperties": not strict}
     # Of a body of errors that is not OpenAI's, nothing is known.
     return {"schemas": schemas if usual_errors else {**schemas, "ErrorResponse": {}}}
 
 
-@cache
-def _relaxed() -> Components:
-    """OpenAI's contract of requests with further fields."""
-    schemas = CONTRACT()["schemas"]
-    return {"schemas": {**schemas, **{name: {**schemas[name], "additionalProperties": True} for name in _REQUESTS}}}
+def whole(fields: Fields) -> Fields:
+    """The fields, and those of OpenAI's that go by another name alone as fields that there are not."""
+    return {**fields, **dict.fromkeys(theirs for theirs in _renamed(fields).values() if theirs not in fields)}
+
+
+def _renamed(fields: Fields) -> Mapping[str, str]:
+    """The names that OpenAI has for fields."""
+    named = {name: own[0] if isinstance(own, tuple) else own for name, own in fields.items()}
+    return {name: theirs for name, theirs in named.items() if isinstance(theirs, str)}
+
+
+def _schema_of(own: Any, known: Mapping[str, Any], fields: Fields) -> Any:
+    """The schema of a field, None if there is none. Another name for a field has the schema that the field has."""
+    if isinstance(own, tuple):
+        return own[1] if own[0] in known else None
+    if isinstance(own, str):
+        return fields[own] if isinstance(fields.get(own), Mapping) else known.get(own)
+    return own
+
+
+def _relaxed(fields: Fields) -> Components:
+    """OpenAI's contract of requests with further fields, and with the bounds of the vendor's own."""
+    schemas = dict(CONTRACT()["schemas"])
+    for name in _REQUESTS:
+        known = dict(schemas[name]["properties"])
+        for each, own in fields.items():
+            theirs, schema = own if isinstance(own, tuple) else (each, own)
+            if theirs in known and isinstance(schema, Mapping):
+                usual = {key: value for key, value in known[theirs].items() if key not in _LEAST}
+                known[theirs] = usual | {key: schema[key] for key in _MOST if key in usual and key in schema}
+        schemas[name] = {**schemas[name], "properties": known, "additionalProperties": True}
+    return {"schemas": schemas}
 
 
 def _open(schema: Any) -> Any:

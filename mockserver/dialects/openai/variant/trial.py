@@ -1,0 +1,146 @@
+"""A variant is tried before it is given back, so that what its author's functions raise, or give and must not, is known
+before a server runs."""
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+import orjson
+
+from mockserver.core.dialects import Dialect, Operation, RequestScope
+from mockserver.core.failures import FailureKind, Refusal, Violation
+from mockserver.core.generation import (
+    Choice,
+    Generation,
+    GenerationRequest,
+    Output,
+    Position,
+    Prompt,
+    ToolCall,
+    Unseen,
+    Usage,
+)
+from mockserver.core.http import Call, Headers, RawHeaders
+from mockserver.core.installed import mismatches
+from mockserver.dialects.contracts import Contract
+from mockserver.dialects.openai.read import Body
+from mockserver.dialects.openai.variant.answers import Writer
+from mockserver.dialects.openai.variant.requests import Reading
+
+_SAID = Choice(0, 0, (1, 2), ("Hi", "!"), "stop", Prompt("Hi", "Hi", 1), positions=(Position(-0.1), Position(-0.2)))
+_CALLED = _SAID._replace(
+    ids=(), texts=(), positions=(), finish_reason="tool_calls", calls=(ToolCall("f", (1,), ("{}",)),), thoughts=("Hm",)
+)
+# Of an operation that asks a model, a body, and what may be generated for it.
+_TRIALS: Mapping[str, tuple[Body, Sequence[tuple[Choice, Usage]]]] = {
+    "chat_completions": (
+        {"messages": [{"role": "user", "content": "Hi"}]},
+        ((_SAID, Usage(1, 2)), (_CALLED, Usage(1, 3, unseen=Unseen(1)))),
+    ),
+    "completions": ({"prompt": "Hi"}, ((_SAID, Usage(1, 2)),)),
+    "embeddings": ({"input": "Hi"}, ()),
+}
+_OBJECT = {"type": "object", "properties": {}, "additionalProperties": False}
+_TOOLS = {"tools": [{"type": "function", "function": {"name": "f", "parameters": _OBJECT}}]}
+# What chats have whose fields refer to other schemas.
+_ASKED: Sequence[tuple[str, Body]] = (
+    ("response_format", {"response_format": {"type": "text"}}),
+    ("response_format", {"response_format": {"type": "json_object"}}),
+    ("response_format", {"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": _OBJECT}}}),
+    ("tools", _TOOLS),
+    ("tool_choice", {**_TOOLS, "tool_choice": "required"}),
+    ("tool_choice", {**_TOOLS, "tool_choice": {"type": "function", "function": {"name": "f"}}}),
+)
+# What a field of a type may hold, whatever else its schema says.
+_VALUES: Mapping[str, Sequence[object]] = {
+    "boolean": (True, False),
+    "integer": (1,),
+    "number": (0.5,),
+    "string": ("a",),
+}
+# Ways in which a body may be invalid: a value that is missing, one of another type, and one that has none of several
+# forms.
+_VIOLATIONS = (
+    Violation(("model",), "required", "'model' is a required property", ["model"]),
+    Violation(("messages", 0, "content"), "type", "7 is not of type 'string'", "string", 7),
+    Violation(("stop",), "anyOf", "{} is not valid under any of the given schemas", [{"type": "string"}], {}),
+)
+
+
+class Trial(NamedTuple):
+    """What is tried: the operations of a dialect that its author has not written, how they read, and how they write."""
+
+    dialect: Dialect
+    reading: Reading
+    writers: Mapping[str, Writer]
+
+    def run(self) -> None:
+        """Have lists be made, requests with each field be read, a text and a call be written, plain and streamed, and
+        each kind of failure be told. Raises what fails, and TypeError or ValueError for what is not as it must be."""
+        model = self.dialect.models[0].id if self.dialect.models else "m"
+        scope = RequestScope("observed", 0.0, 1, models=self.dialect.models, variables={"id": model})
+        for operation in self.dialect.operations:
+            body, answers = _TRIALS.get(operation.name, ({}, ()))
+            body = {"model": model, **body}
+            call = Call(operation.method, operation.paths[0], Headers(()), orjson.dumps(body), "", 0.0)
+            headers = self.dialect.headers(call, scope)
+            request = operation.handler(call, scope) if operation.handler else operation.read(call, scope)
+            for (choice, usage), streams in product(answers, (False, True)):
+                if isinstance(request, GenerationRequest):
+                    asked = request._replace(output=Output(streams, include_usage=True, logprobs=0))
+                    written = Generation(asked, (choice,), usage)
+                    reply, _ = self.writers[operation.name].try_out(written, scope)
+                    _no_header_twice(reply.headers, headers)
+            if operation.name == "chat_completions":
+                self._read_fields(operation, call, scope, body)
+            self._refuse(call, scope, model)
+
+    def _read_fields(self, operation: Operation, call: Call, scope: RequestScope, usual: Body) -> None:
+        own = Contract(self.reading.contract, "ChatCompletionRequest")
+        properties = self.reading.contract()["schemas"][own.name]["properties"]
+        others = {name: schema for name, schema in properties.items() if name not in usual}
+        single = [(name, {name: value}) for name, schema in others.items() for value in _values_of(schema)]
+        for name, more in (*_ASKED, *single):
+            body = {**usual, **more}
+            if not own.accepts(body):
+                continue
+            found = operation.read(call._replace(body=orjson.dumps(body)), scope)
+            if isinstance(found, Refusal) and found.violations:
+                raise ValueError(
+                    f"fields: {name!r} may be {more[name]!r}, of which OpenAI knows nothing: translate must put it "
+                    f"into OpenAI's words, leave it out, or refuse it ({found.message})"
+                )
+            for fault in mismatches(found, GenerationRequest | Refusal, "what adapt gives"):
+                raise TypeError(fault)
+
+    def _refuse(self, call: Call, scope: RequestScope, model: str) -> None:
+        for kind, row in self.dialect.errors["observed"].items():
+            self.dialect.headers(call, scope._replace(refused=kind))
+            refusal = Refusal(kind, key="key", model=model, identity=1, call=call)
+            for violations in ((), _VIOLATIONS) if kind is FailureKind.INVALID_REQUEST else ((),):
+                body = row.body(refusal._replace(violations=violations), row.message)
+                if not isinstance(body, bytes):
+                    orjson.dumps(body)
+
+
+def _values_of(schema: Any) -> list[object]:
+    """Values that a schema may allow."""
+    if not isinstance(schema, Mapping):
+        return []
+    kinds = schema.get("type", ())
+    found = [*schema.get("enum", ()), *(schema[name] for name in ("const", "minimum", "maximum") if name in schema)]
+    for kind in (kinds,) if isinstance(kinds, str) else kinds:
+        found += _VALUES.get(kind, ())
+        if kind == "array":
+            found += [[], *([each] for each in _values_of(schema.get("items"))[:1])]
+        elif kind == "object":
+            members = {name: _values_of(each) for name, each in schema.get("properties", {}).items()}
+            found += [{}, {name: first for name, (first, *_) in members.items()} if all(members.values()) else {}]
+    return found + [value for name in ("anyOf", "oneOf") for each in schema.get(name, ()) for value in _values_of(each)]
+
+
+def _no_header_twice(*given: RawHeaders) -> None:
+    names = [name for headers in given for name, _ in headers]
+    twice = next((name.decode() for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        raise ValueError(f"answers would have the header {twice} twice: leave it out of headers or of answer_headers")
