@@ -137,7 +137,7 @@ def defects_of(dialect: Dialect) -> Iterator[str]:
     # Every call and every failing stream asks these.
     call = Call("GET", "/", Headers(()), b"", "", 0.0)
     yield from _given(lambda: dialect.headers(call, RequestScope("observed", 0.0, 0)), RawHeaders, "headers gives")
-    failed = Refusal(FailureKind.SERVER_ERROR)
+    failed = Refusal(FailureKind.SERVER_ERROR, call=call)
     row = dialect.errors.get("observed", {}).get(failed.kind)
     if row is not None:
         yield from _given(lambda: dialect.stream_error(500, row.body(failed, row.message)), bytes, "stream_error gives")
@@ -169,7 +169,7 @@ def _defects_in(dialect: Dialect, edition: Edition) -> Iterator[str]:
             yield f"errors must have a row for {kind}"
             continue
         try:
-            body = row.body(Refusal(kind), row.message)
+            body = row.body(Refusal(kind, call=Call("GET", "/", Headers(()))), row.message)
             if not isinstance(body, bytes):
                 json.dumps(body)
         except Exception as error:

@@ -257,6 +257,7 @@ def _words(plan: Plan, fault: Fault) -> Timeline:
         key=dialect.credentials(context.call) if dialect.credentials else None,
         model=None if plan.request is None else plan.request.model,
         identity=context.scope.identity,
+        call=context.call,
     )
     if fault.kind != "error_event":
         return to_timeline(refuse(refusal, context, plan.request), instant(0))

@@ -23,7 +23,7 @@ from mockserver.dialects.openai.errors import error_table
 from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.replies import Segment
 from mockserver.dialects.openai.streams import at_step, template
-from mockserver.dialects.openai.variant import CHAT, SLOT, body_reply, per_minute, variant
+from mockserver.dialects.openai.variant import CHAT, COMPLETION, SLOT, QuotaPolicy, body_reply, per_minute, variant
 from mockserver.pipeline import answer
 from mockserver.routes import Routes
 from mockserver.state.namespaces import Namespace
@@ -35,6 +35,10 @@ MODELS = (Model("oak-1", "oak", context=1_000),)
 def error_body(refusal: Refusal) -> Mapping[str, object]:
     words = {violation.field: pydantic_words(violation) for violation in refusal.violations}
     return {"says": refusal.message, "kind": refusal.type, "code": refusal.code, "fields": words}
+
+
+def waiting(refused: Any, now: float) -> Refusal:
+    return Refusal(FailureKind.RATE_LIMIT, f"Wait {refused.worst.wait}.")
 
 
 def translated(body: Body) -> Body:
@@ -169,7 +173,8 @@ ELM = variant(
     prefix="/v3",
     around=lambda rendering: {"id": f"chatcmpl-{rendering.scope.identity}"},
     thoughts="mind",
-    choice_members=lambda rendering, choice: {"message": {"mind": None, "content": None}},
+    choice_members=lambda rendering, choice: {"cause": "eos", "message": {"mind": None, "content": None}},
+    closing_around=lambda rendering: {"cost": 1},
 )
 
 
@@ -208,6 +213,15 @@ def test_what_most_vendors_have_is_the_default() -> None:
     assert isinstance(json.loads(message["content"]), dict)
     assert message["mind"]
     completion = ask("elm", {"model": "oak-1", "prompt": "Hi"}, path="/v3/completions").json()
+    assert (list(completion["choices"][0]), completion["choices"][0]["cause"]) == (
+        ["text", "index", "logprobs", "finish_reason", "cause"],
+        "eos",
+    )
+    for wanted in (False, True):
+        options = {"stream": True, "most": 3, "stream_options": {"include_usage": wanted}}
+        *chunks, last, _ = ask("elm", {**CHATTED, **options}).events()
+        assert (last["cost"], "usage" in last, bool(last["choices"])) == (1, wanted, not wanted)
+        assert not any("cost" in chunk for chunk in chunks)
     assert [each["id"].rstrip("0123456789") for each in (chat, completion)] == ["chatcmpl-", "cmpl-"]
     assert ELM.clients == Clients("/v3", "/v3", ("ELM_BASE_URL",), ("ELM_TOKEN",))
 
@@ -491,6 +505,18 @@ def test_what_a_dialect_raises_is_told_with_its_line(monkeypatch: pytest.MonkeyP
         ),
         ({"fields": {"most": ("max", {})}}, "fields: 'most': unknown field of OpenAI 'max'. Did you mean 'max_"),
         ({"fields": {"most": ("max_tokens", {"type": "int"})}}, "fields: 'most' is no JSON Schema"),
+        ({"chats": CHAT._replace(counts=lambda rendering: {})}, "answers have no prompt_tokens: what counts gives is "),
+        (
+            {"completions": COMPLETION._replace(choice_members=lambda rendering, choice: {})},
+            "answers have no text: what choice_members gives is added",
+        ),
+        ({"body": ("idd", "choices")}, "body: unknown member 'idd'. Did you mean 'id'?"),
+        ({"message": ("roll", "content")}, "message: unknown member 'roll'. Did you mean 'role'?"),
+        (
+            {"quotas": QuotaPolicy({"a": per_minute(1, 1)}, refuse=waiting)},
+            "'NoneType' object has no attribute 'wait'",
+        ),
+        ({"errors": {"chat_template": {}}}, "errors: unknown kind of failure 'chat_template'"),
         ({"without": ("modles",)}, "unknown operation 'modles'. Did you mean 'models'?"),
         (
             {"headers": lambda call, scope: {"x-a": 1}, "answer_headers": lambda rendering: {"X-A": 2}},
@@ -532,7 +558,7 @@ def test_what_a_dialect_raises_is_told_with_its_line(monkeypatch: pytest.MonkeyP
     ],
 )
 def test_what_a_variant_is_made_of_is_looked_at_as_well(given: dict[str, Any], told: str) -> None:
-    with pytest.raises((LookupError, TypeError, ValueError, ZeroDivisionError), match=re.escape(told)):
+    with pytest.raises((AttributeError, LookupError, TypeError, ValueError, ZeroDivisionError), match=re.escape(told)):
         variant("oak", **{"title": "Oak", "models": MODELS, **given})
 
 

@@ -123,7 +123,7 @@ def error_table(
     there is no such kind or member, and TypeError if one is of another type.
     """
     for kind in rows:
-        if kind not in (known := ["default", *FailureKind]):
+        if kind not in (known := ["default", *_ROWS]):
             raise ValueError(f"errors: {unknown_name('kind of failure', kind, known)}")
     default = rows.get("default", {})
     kept = {name: each for name, each in default.items() if name != "status"}

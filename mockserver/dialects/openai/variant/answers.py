@@ -54,8 +54,8 @@ COMPLETION = _OPENAI_COMPLETION._replace(
 _AROUND = ("around", "opening_around", "closing_around")
 # What these functions give is added to what they usually give.
 _ADDED = (*_AROUND, "counts", "choice_members")
-# What is about an answer rather than its choices, and so the same in chats and in completions.
-_OF_ANSWERS = (*_AROUND, "counts", "usage", "body", "chunk", "dump")
+# What is the same in chats and in completions.
+_OF_ANSWERS = (*_ADDED, "usage", "body", "chunk", "dump")
 
 
 class Writer(NamedTuple):
@@ -82,6 +82,10 @@ class Writer(NamedTuple):
     def naming(self, rendering: Rendering) -> Flavour:
         """The flavour with what functions add in its tables, which leave out what they do not name."""
         flavour, added, of_choice = self.flavour, self.added, NOTHING
+        wanted = rendering.generation.request.output.include_usage
+        if flavour.usage == "own" and "closing_around" in added and not wanted:
+            # Without a chunk of the usage, the last one has what stands beside it.
+            flavour = flavour._replace(usage="last", chunk=tuple(name for name in flavour.chunk if name != "usage"))
         around = dict.fromkeys(name for each in _AROUND if each in added for name in added[each](rendering))
         if "choice_members" in added:
             of_choice = added["choice_members"](rendering, rendering.generation.choices[0])
@@ -112,20 +116,22 @@ class Writer(NamedTuple):
 
 
 def of_completions(own: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Of an author's members of a flavour those that completions have too, whose ids are those of chats but for what
-    they begin with."""
+    """Of an author's members of a flavour those that completions have too: without messages, and with ids that are
+    those of chats but for what they begin with."""
     shared = {name: own[name] for name in _OF_ANSWERS if name in own}
-    if "around" in shared:
-        shared["around"] = partial(_around_completions, shared["around"])
-    return shared
+    changed = [name for name in ("around", "choice_members") if name in shared]
+    return shared | {name: partial(_of_completion, shared[name]) for name in changed}
 
 
-def _around_completions(around: Callable[[Rendering], Members], rendering: Rendering) -> Members:
-    members = around(rendering)
-    answer_id = members.get("id") if isinstance(members, Mapping) else None
+def _of_completion(function: Callable[..., Members], *given: Any) -> Members:
+    members = function(*given)
+    if not isinstance(members, Mapping):
+        return members
+    answer_id = members.get("id")
+    kept = {name: each for name, each in members.items() if name != "message"}
     if isinstance(answer_id, str) and answer_id.startswith("chatcmpl-"):
-        return {**members, "id": answer_id.removeprefix("chat")}
-    return members
+        kept["id"] = answer_id.removeprefix("chat")
+    return kept
 
 
 def writer(flavour: Flavour, own: Mapping[str, Any], finish_reason: FinishWords | None, comment: str) -> Writer:

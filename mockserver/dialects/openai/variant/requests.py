@@ -61,7 +61,9 @@ class Reading(NamedTuple):
             kept[theirs] = kept.pop(name)
         sent = {*kept}
         found = kept if self.translate is None else self.translate(kept)
-        if isinstance(found, Refusal) or not isinstance(found, Mapping) or usual.accepts(found):
+        if isinstance(found, Refusal):
+            return found._replace(model=found.model or body["model"])
+        if not isinstance(found, Mapping) or usual.accepts(found):
             return found
         found = without_foreign_parts(found)
         if usual.accepts(found):
@@ -89,7 +91,9 @@ class Reading(NamedTuple):
         adapted = request if self.adapt is None else self.adapt(body, request)
         if not isinstance(adapted, GenerationRequest | Refusal):
             raise TypeError(f"adapt must give a GenerationRequest or a Refusal, not {adapted!r:.80}")
-        if isinstance(adapted, Refusal) or adapted.constraint is request.constraint:
+        if isinstance(adapted, Refusal):
+            return adapted._replace(model=adapted.model or request.model)
+        if adapted.constraint is request.constraint:
             return adapted
         fault = _constraint_fault(adapted.constraint)
         return Refusal(FailureKind.INVALID_REQUEST, fault) if fault else adapted

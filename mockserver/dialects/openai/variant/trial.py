@@ -2,7 +2,9 @@
 before a server runs."""
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from itertools import product
+from math import inf
 from typing import Any, NamedTuple
 
 import orjson
@@ -22,8 +24,13 @@ from mockserver.core.generation import (
 )
 from mockserver.core.http import Call, Headers, RawHeaders
 from mockserver.core.installed import mismatches
+from mockserver.core.messages import unknown_name
+from mockserver.core.quotas import LimitState, Refused
 from mockserver.dialects.contracts import Contract
+from mockserver.dialects.openai.chats import CHAT
+from mockserver.dialects.openai.completions import COMPLETION
 from mockserver.dialects.openai.read import Body
+from mockserver.dialects.openai.replies import Flavour
 from mockserver.dialects.openai.variant.answers import Writer
 from mockserver.dialects.openai.variant.requests import Reading
 
@@ -51,6 +58,12 @@ _ASKED: Sequence[tuple[str, Body]] = (
     ("tool_choice", {**_TOOLS, "tool_choice": "required"}),
     ("tool_choice", {**_TOOLS, "tool_choice": {"type": "function", "function": {"name": "f"}}}),
 )
+# What every usage has, what messages may have, and the flavours whose members are known.
+_TOTALS = ("prompt_tokens", "completion_tokens", "total_tokens")
+_MESSAGE = ("role", "content", "refusal", "annotations", "tool_calls", "function_call")
+_USUAL = {"chat_completions": CHAT, "completions": COMPLETION}
+# How like another one a name is that is taken for a slip.
+_NEAR = 0.7
 # What a field of a type may hold, whatever else its schema says.
 _VALUES: Mapping[str, Sequence[object]] = {
     "boolean": (True, False),
@@ -77,6 +90,7 @@ class Trial(NamedTuple):
     def run(self) -> None:
         """Have lists be made, requests with each field be read, a text and a call be written, plain and streamed, and
         each kind of failure be told. Raises what fails, and TypeError or ValueError for what is not as it must be."""
+        self._refuse_limits()
         model = self.dialect.models[0].id if self.dialect.models else "m"
         scope = RequestScope("observed", 0.0, 1, models=self.dialect.models, variables={"id": model})
         for operation in self.dialect.operations:
@@ -88,9 +102,11 @@ class Trial(NamedTuple):
             for (choice, usage), streams in product(answers, (False, True)):
                 if isinstance(request, GenerationRequest):
                     asked = request._replace(output=Output(streams, include_usage=True, logprobs=0))
-                    written = Generation(asked, (choice,), usage)
-                    reply, _ = self.writers[operation.name].try_out(written, scope)
+                    writer = self.writers[operation.name]
+                    reply, frames = writer.try_out(Generation(asked, (choice,), usage), scope)
                     _no_header_twice(reply.headers, headers)
+                    if not streams:
+                        _look_at(orjson.loads(frames[0]), writer.flavour, _USUAL[operation.name])
             if operation.name == "chat_completions":
                 self._read_fields(operation, call, scope, body)
             self._refuse(call, scope, model)
@@ -111,6 +127,16 @@ class Trial(NamedTuple):
                     f"into OpenAI's words, leave it out, or refuse it ({found.message})"
                 )
             for fault in mismatches(found, GenerationRequest | Refusal, "what adapt gives"):
+                raise TypeError(fault)
+
+    def _refuse_limits(self) -> None:
+        policy = self.dialect.quotas
+        if policy is None:
+            return
+        limits = [limit for allowance in policy.tiers.values() for limit in allowance.limits]
+        over = [LimitState(each, each.amount, wait=wait, cost=1) for each in limits for wait in (1.0, inf)]
+        for refused in (Refused(concurrent=1), *(Refused((state,)) for state in over)):
+            for fault in mismatches(policy.refuse(refused, 0.0), Refusal, "what refuse gives"):
                 raise TypeError(fault)
 
     def _refuse(self, call: Call, scope: RequestScope, model: str) -> None:
@@ -137,6 +163,25 @@ def _values_of(schema: Any) -> list[object]:
             members = {name: _values_of(each) for name, each in schema.get("properties", {}).items()}
             found += [{}, {name: first for name, (first, *_) in members.items()} if all(members.values()) else {}]
     return found + [value for name in ("anyOf", "oneOf") for each in schema.get(name, ()) for value in _values_of(each)]
+
+
+def _look_at(body: Any, flavour: Flavour, usual: Flavour) -> None:
+    """Raise ValueError where an answer has not what every client needs, and for names that are likely misspelt."""
+    choices, usage = body.get("choices") or [{}], body.get("usage")
+    text = "message" if "message" in usual.choice else "text"
+    lost = [] if usage is None else [("counts", name) for name in _TOTALS if name not in usage]
+    lost += [("choice_members", text) for each in body.get("choices", ()) if text not in each]
+    for function, name in lost:
+        raise ValueError(
+            f"answers have no {name}: what {function} gives is added to the usual if it is a part of the variant, but "
+            "takes its place in chats=CHAT._replace and completions=COMPLETION._replace"
+        )
+    seen = {"body": body, "choice": choices[0], "message": choices[0].get("message", {})}
+    for table, given in seen.items():
+        known = [*given, *(getattr(usual, table) or _MESSAGE)]
+        for name in getattr(flavour, table) or ():
+            if name not in known and get_close_matches(name, known, 1, _NEAR):
+                raise ValueError(f"{table}: {unknown_name('member', name, known)}")
 
 
 def _no_header_twice(*given: RawHeaders) -> None:
