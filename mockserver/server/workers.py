@@ -74,18 +74,18 @@ class WorkerPool:
         self._early_deaths = 0
 
     def run(self) -> int:
-        """Keep the workers running until told to stop; return the exit code."""
+        """Keep the workers running until told to stop; return the exit code. They stop however it ends."""
         with _blocked(_SIGNALS):
-            for number in tuple(self._listeners):
-                self._start(number)
-            while True:
-                came = signal.sigtimedwait(_SIGNALS, _POLL_SECONDS)
-                if came is not None and came.si_signo != signal.SIGCHLD:
-                    self._stop()
-                    return 0
-                if not self._replace_the_dead():
-                    self._stop()
-                    return 1
+            try:
+                for number in tuple(self._listeners):
+                    self._start(number)
+                while self._replace_the_dead():
+                    came = signal.sigtimedwait(_SIGNALS, _POLL_SECONDS)
+                    if came is not None and came.si_signo != signal.SIGCHLD:
+                        return 0
+                return 1
+            finally:
+                self._stop()
 
     def _start(self, number: int) -> None:
         with self._listeners.pop(number, None) or _listener(self._family, self._address) as listener:

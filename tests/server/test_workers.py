@@ -171,6 +171,30 @@ def test_a_worker_that_dies_is_replaced() -> None:
         assert re.search(r"worker 1 has ended \(SIGKILL\); a new one takes its place\n$", complaints)
 
 
+# The system starts one worker, and no other.
+SCARCE = """
+import os
+from mockserver.cli import main
+
+fork, made = os.fork, []
+
+def scarce():
+    if made:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+    made.append(fork())
+    return made[0]
+
+os.fork = scarce
+raise SystemExit(main(["serve", "--port", "0", "--workers", "2"]))
+"""
+
+
+def test_no_worker_is_left_where_another_cannot_be_started() -> None:
+    # Its output ends with the last process that has it.
+    ended = subprocess.run([sys.executable, "-c", SCARCE], capture_output=True, text=True, timeout=20)
+    assert (ended.returncode, ended.stderr) == (1, "mockserver: Resource temporarily unavailable\n")
+
+
 @pytest.mark.parametrize("options", [(), ("--workers", "2")])
 def test_a_server_ends_within_a_second_with_streams_open(options: tuple[str, ...]) -> None:
     """A busy machine gets three tries, and as long as a start takes on it."""
