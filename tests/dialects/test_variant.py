@@ -79,7 +79,11 @@ OAK = variant(
     opening_around=lambda rendering: {"x_oak": "begun"},
     closing_around=lambda rendering: {"x_oak": rendering.flavour.counts(rendering)["total_tokens"]},
     counts=lambda rendering: {"cached_tokens": rendering.generation.usage.cached_tokens},
-    choice_members=lambda rendering, choice: {"seed": 1, "message": {"mood": "calm"}},
+    choice_members=lambda rendering, choice: {
+        "seed": 1,
+        "message": {"mood": "calm"},
+        **({"spare": True} if choice.index else {}),
+    },
     call_id=lambda rendering, choice, place: alphanumerics(rendering.scope.identity, 9, "call", place),
     whole_calls=True,
 )
@@ -109,6 +113,11 @@ def test_what_opens_and_closes_a_stream_stands_in_one_chunk_each() -> None:
     assert (whole["choices"][0]["seed"], whole["usage"]["cached_tokens"], "usage" in chunks[-1]) == (1, 0, False)
     assert {chunk["trace"] for chunk in [whole, *chunks]} == {"t-1"}
     assert chunks[0]["choices"][0]["delta"] == {"role": "assistant", "content": ""}
+
+
+def test_a_member_stands_in_the_choices_that_have_it() -> None:
+    choices = ask("oak", {**CHATTED, "n": 2, "max_tokens": 5}).json()["choices"]
+    assert [choice.get("spare") for choice in choices] == [None, True]
 
 
 def test_calls_come_whole_with_ids_of_the_vendors_own() -> None:

@@ -1,7 +1,7 @@
 """Answers of vendors that differ a little: what most of them write, what their authors' functions add to it, and what
 is wrong with what these give."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple, get_args, get_type_hints
@@ -14,7 +14,7 @@ from mockserver.core.seeding import alphanumerics
 from mockserver.dialects.openai.chats import CHAT as _OPENAI_CHAT
 from mockserver.dialects.openai.chats import chat_id
 from mockserver.dialects.openai.completions import COMPLETION as _OPENAI_COMPLETION
-from mockserver.dialects.openai.replies import NOTHING, Flavour, Members, Rendering, ordered, usage_object, write
+from mockserver.dialects.openai.replies import Flavour, Members, Rendering, ordered, usage_object, write
 from mockserver.dialects.openai.streams import at_step
 
 FinishWords = Callable[[Choice], str]
@@ -81,23 +81,24 @@ class Writer(NamedTuple):
 
     def naming(self, rendering: Rendering) -> Flavour:
         """The flavour with what functions add in its tables, which leave out what they do not name."""
-        flavour, added, of_choice = self.flavour, self.added, NOTHING
+        flavour, added = self.flavour, self.added
         wanted = rendering.generation.request.output.include_usage
         if flavour.usage == "own" and "closing_around" in added and not wanted:
             # Without a chunk of the usage, the last one has what stands beside it.
             flavour = flavour._replace(usage="last", chunk=tuple(name for name in flavour.chunk if name != "usage"))
-        around = dict.fromkeys(name for each in _AROUND if each in added for name in added[each](rendering))
-        if "choice_members" in added:
-            of_choice = added["choice_members"](rendering, rendering.generation.choices[0])
+        around = [added[each](rendering) for each in _AROUND if each in added]
+        choices = rendering.generation.choices if "choice_members" in added else ()
+        of_choices = [added["choice_members"](rendering, choice) for choice in choices]
+        of_messages = [each["message"] for each in of_choices if "message" in each]
 
-        def extended(names: tuple[str, ...], more: Mapping[str, object]) -> tuple[str, ...]:
-            return (*names, *(name for name in more if name not in names))
+        def extended(names: tuple[str, ...], more: Iterable[Members]) -> tuple[str, ...]:
+            return tuple(dict.fromkeys(chain(names, *more)))
 
         return flavour._replace(
             body=extended(flavour.body, around),
             chunk=extended(flavour.chunk, around),
-            choice=extended(flavour.choice, of_choice),
-            message=flavour.message and extended(flavour.message, of_choice.get("message", NOTHING)),
+            choice=extended(flavour.choice, of_choices),
+            message=flavour.message and extended(flavour.message, of_messages),
         )
 
     def try_out(self, generation: Generation, scope: RequestScope) -> tuple[Reply, list[bytes]]:
