@@ -130,6 +130,7 @@ FORMAT = {"type": "json_schema", "schema": {"type": "object", "properties": {}, 
         ),
         ({"messages": messages([text("")])}, "messages: text content blocks must be non-empty"),
         ({"messages": messages([text(" ")])}, "messages: text content blocks must contain non-whitespace text"),
+        ({"messages": messages("\x85\u2003")}, "messages: text content blocks must contain non-whitespace text"),
         (
             {"messages": messages([text(" "), text("\n")])},
             "messages: text content blocks must contain non-whitespace text",
