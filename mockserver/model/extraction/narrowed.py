@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mockserver.model.intent import NUMBERS, STRETCH
-from mockserver.model.schema import compact, schema_fault
+from mockserver.model.schema import VALUES, compact, schema_fault
 from mockserver.model.terms import place_of
 
 Schema = Mapping[str, Any]
@@ -78,7 +78,7 @@ def _of_kind(part: Any, defs: Schema, topic: str, depth: int) -> Any:
         return [_of_kind(each, defs, topic, depth + 1) for each in part]
     if not isinstance(part, Mapping) or depth > _DEEPEST:
         return part
-    changed = {name: _of_kind(held, defs, topic, depth + 1) for name, held in part.items()}
+    changed = {name: held if name in VALUES else _of_kind(held, defs, topic, depth + 1) for name, held in part.items()}
     for keyword in ("anyOf", "oneOf"):
         branches = part[keyword] if isinstance(part.get(keyword), list) else ()
         named = [branch for branch in branches if any(_mentions(branch, defs, topic))]

@@ -224,6 +224,8 @@ def written(kind: str, prompt: str, schema: Schema | None, key: int = 7) -> Any:
             for name in KINDS
             for schema in (PETS, whole(pet={"anyOf": [*KINDS.values()]}))
         ),
+        # What a constant holds is no schema.
+        ("I have a dog", whole(pet={"const": {"anyOf": [*KINDS.values()]}}), {"pet": {"anyOf": [*KINDS.values()]}}),
         ("Pay 120.50 EUR at 14:30", whole(amount=NUMBER), {"amount": 120.5}),
         ("I give it 4 stars, 2 thumbs up", whole(rating={"enum": [1, 2, 3, 4, 5]}), {"rating": 4}),
         ("Assign it to Maria, since Safari crashes", whole(assignee=TEXT), {"assignee": "Maria"}),
