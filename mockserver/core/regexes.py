@@ -213,7 +213,8 @@ def _size(tree: Any) -> int:
         if str(kind).endswith("_REPEAT"):
             total += max(value[0], 1) * size
         else:
-            total += size + (_GROUP if _inner(value) else 1)
+            # Alternatives are no group of their own.
+            total += size + (_GROUP if _inner(value) and str(kind) != "BRANCH" else 1)
     return total
 
 

@@ -162,6 +162,10 @@ def test_what_would_take_the_memory_of_the_machine_is_refused(pattern: str) -> N
         read_regex(pattern)
 
 
+def test_a_group_of_alternatives_counts_as_one_group() -> None:
+    assert read_regex("^(ab|cd){1000}$").search("abcd" * 500)
+
+
 @pytest.mark.parametrize(
     "pattern, complaint",
     [
