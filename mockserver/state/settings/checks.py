@@ -3,6 +3,7 @@ own."""
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from mockserver.core.dialects import Dialect, Operation
@@ -22,6 +23,8 @@ ADMIN = "/_mockserver"
 # The documents that it serves beside each dialect.
 DIALECT_DOCUMENTS = ("openapi.json", "conformance.json")
 _VARIABLE = re.compile(r"{\w+}")
+# The many servers of tests have the same dialects.
+_read_preset = cache(read_profile)
 
 
 def check_all(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
@@ -29,7 +32,7 @@ def check_all(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
     for dialect in dialects.values():
         for preset, latency in dialect.presets.items():
             try:
-                read_profile(latency.latency)
+                _read_preset(latency.latency)
             except NotationError as error:
                 raise ConfigError(f"dialect {dialect.name}: presets[{preset!r}]: {error}") from None
         if dialect.realistic not in presets():
