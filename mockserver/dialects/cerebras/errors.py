@@ -149,7 +149,10 @@ def explain(violations: Sequence[Violation], body: Body) -> Refusal:
     """All violations of a body in one message, a line each, as the service words them."""
     mistyped = {violation.path for violation in violations if violation.rule == "type"}
     # A value of the wrong type violates an enumeration too, but is reported once.
-    single = (each for each in violations if each.rule == "type" or each.path not in mistyped)
+    # Nor does it look into a list that is too long.
+    too_long = {violation.path for violation in violations if violation.rule == "maxItems"}
+    looked_into = (each for each in violations if each.path[:-1] not in too_long)
+    single = (each for each in looked_into if each.rule == "type" or each.path not in mistyped)
     # A value that is no message at all violates the schema of every role, but is reported once.
     lines = dict.fromkeys(line for violation in single for line in _lines(violation, body))
     return Refusal(FailureKind.INVALID_REQUEST, "\n".join(lines))
