@@ -11,6 +11,7 @@ also be written in JSON. The name of a failure stands for the kind `error` with 
 `FaultError`, which names the key.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
@@ -56,6 +57,8 @@ SYNONYMS = {
 _LISTENER_FAILS = 5.0
 # What values of a type are called.
 _NOUNS = {str: "string", int: "whole number of at least 0", float: "number of at least 0"}
+# Half of a surrogate pair.
+_HALF = re.compile("[\ud800-\udfff]")
 # The upper bound of every count, time and rate.
 _MOST = 1e9
 
@@ -184,6 +187,10 @@ def _settings(name: str, kind: FaultKind, table: Mapping[str, Any]) -> dict[str,
         setting, place = kind.settings[key], f"{name}.{key}"
         if isinstance(value, str) and key != "body" and not value.isprintable():
             raise FaultError(f"{place}: {short_repr(value)} contains line breaks or control characters")
+        if key == "body" and _HALF.search(value):
+            raise FaultError(
+                f"{place}: {short_repr(value)} contains half of a surrogate pair, which UTF-8 cannot encode"
+            )
         if isinstance(value, int | float) and value < setting.least:
             raise FaultError(f"{place}: must be a number of at least {setting.least}")
     settings = {key: setting.default for key, setting in kind.settings.items()} | given

@@ -167,6 +167,7 @@ def test_what_others_call_a_kind_is_no_name_of_ours() -> None:
         ('{ kind = "finish", after_event = 1 }', "finish: unknown key 'after_event'. Did you mean 'after_token'?"),
         ('{ kind = "cut", after_event = 1, at = 2 }', "cut: can have only one place, not after_event and at"),
         ('{ kind = "stall", seconds = inf }', "stall.seconds: inf is not a number of at least 0"),
+        (r'{"kind": "status", "body": "\ud800"}', r"status.body: '\ud800' contains half of a surrogate pair"),
         ('{ kind = "comment", text = "a\\nb" }', "comment.text: 'a\\nb' contains line breaks or control characters"),
         ('{ kind = "encoding", charset = "rot13" }', "encoding.charset: Python has no encoding 'rot13'"),
         ("[" * 3000, "is not a valid TOML table"),
