@@ -335,7 +335,7 @@ def test_what_a_dialect_is_told_to_set_can_be_set() -> None:
         kind = names[owner]
         known = {*kind._fields, *vars(kind), *names}
         assert [each for each in found if each not in known] == [], owner
-    assert {*described.__all__} - {*re.findall(r"\w+", text)} == set()
+    assert {*described.__all__} - {*re.findall(r"\w+", page("new-dialect"))} == set()
 
 
 def test_a_dialect_with_an_api_of_its_own_works(built: Callable[..., str]) -> None:

@@ -18,6 +18,7 @@ from mockserver.core.http import FrameBatch, LazyFrames, Reply, TokenTiming, to_
 from mockserver.core.installed import DialectError, defects_of, defects_of_answer, load_dialect
 from mockserver.core.seeding import alphanumerics
 from mockserver.dialects.contracts import pydantic_words
+from mockserver.dialects.documents import openapi_document
 from mockserver.dialects.openai.chats import CHAT as OPENAI
 from mockserver.dialects.openai.errors import error_table
 from mockserver.dialects.openai.read import Body
@@ -184,6 +185,8 @@ ELM = variant(
     thoughts="mind",
     choice_members=lambda rendering, choice: {"cause": "eos", "message": {"mind": None, "content": None}},
     closing_around=lambda rendering: {"cost": 1},
+    ending=lambda rendering, choice: {"cause": choice.finish_reason},
+    error_body=lambda refusal: {"error": {"message": refusal.message, "param": refusal.param, "trace": "t-1"}},
 )
 
 
@@ -229,10 +232,24 @@ def test_what_most_vendors_have_is_the_default() -> None:
     for wanted in (False, True):
         options = {"stream": True, "most": 3, "stream_options": {"include_usage": wanted}}
         *chunks, last, _ = ask("elm", {**CHATTED, **options}).events()
+        ends = [part["cause"] for chunk in [*chunks, last] for part in chunk["choices"] if "cause" in part]
+        assert ends == ["length"]
         assert (last["cost"], "usage" in last, bool(last["choices"])) == (1, wanted, not wanted)
         assert not any("cost" in chunk for chunk in chunks)
     assert [each["id"].rstrip("0123456789") for each in (chat, completion)] == ["chatcmpl-", "cmpl-"]
     assert ELM.clients == Clients("/v3", "/v3", ("ELM_BASE_URL",), ("ELM_TOKEN",))
+
+
+def test_what_answers_have_more_is_in_the_openapi_document() -> None:
+    schemas = openapi_document(ELM)["components"]["schemas"]
+    assert schemas["ErrorResponse"]["properties"]["error"]["properties"].keys() == {"message", "param", "trace"}
+    chat, chunk, completion = (
+        schemas[each]["properties"] for each in ("ChatCompletion", "ChatCompletionChunk", "Completion")
+    )
+    assert "cost" in chat.keys() & chunk.keys() & completion.keys()
+    usage = openapi_document(OAK)["components"]["schemas"]["Usage"]["properties"]
+    assert list(usage)[:3] == ["prompt_tokens", "completion_tokens", "total_tokens"]
+    assert "cached_tokens" in usage
 
 
 YEW = variant(

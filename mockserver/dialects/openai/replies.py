@@ -129,7 +129,7 @@ class Flavour(NamedTuple):
     - `call_id`: the id of the call at a place; `whole_calls`: whether a chunk has all calls, with all their arguments.
     - `trailing`: the members of a chunk without choices that comes after the usage; None without one.
     - `closing`: the members of the part that ends a choice, but for its finish reason; None if its last token ends it,
-      and none if nothing does.
+      and none if nothing does. `ending`: further members of the part that ends it.
     - `headers`: of an answer, beside those that every answer of the vendor has; it is also given what is `around`.
     - `padding`: ahead of the last of which bytes chunks are padded, so that their lengths tell nothing of their texts;
       None if they are not.
@@ -154,6 +154,7 @@ class Flavour(NamedTuple):
     logprobs: "Callable[[Rendering, Choice, range], Members]" = lambda rendering, choice, at: {
         "logprobs": {"content": chat_logprobs(choice, at.start, at.stop)}
     }
+    ending: "Callable[[Rendering, Choice], Members] | None" = None
     groups: "Callable[[Rendering, Choice, Sequence[str], int], Iterable[range]] | None" = None
     headers: "Callable[[Rendering, Members], RawHeaders]" = lambda rendering, around: ()
     kind: str = "chat.completion"

@@ -80,7 +80,10 @@ class _Stream(NamedTuple):
         rendering, choice = self.rendering, self.choice
         flavour = rendering.flavour
         opening, closing = flavour.opening(rendering, choice), flavour.closing(rendering, choice)
-        ending, begins, step = {"finish_reason": choice.finish_reason}, self.begins, 0
+        ending: dict[str, Any] = {"finish_reason": choice.finish_reason}
+        if flavour.ending is not None:
+            ending |= flavour.ending(rendering, choice)
+        begins, step = self.begins, 0
         if opening:
             first = self.part(opening[0], around=begins)
             yield at_step(flavour.opening_step, [first, *map(self.part, opening[1:])])

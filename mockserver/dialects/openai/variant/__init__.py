@@ -18,7 +18,7 @@ from mockserver.core.generation import (
     GenerationRequest,
     Usage,
 )
-from mockserver.core.http import Call, RawHeaders, Reply
+from mockserver.core.http import Call, RawHeaders, Reply, TokenTiming
 from mockserver.core.installed import mismatches
 from mockserver.core.messages import unknown_name
 from mockserver.core.quotas import Allowance, Limit, LimitState, QuotaPolicy, Refused, per_minute
@@ -34,13 +34,13 @@ from mockserver.dialects.openai.models import UNKNOWN, Row, get_model, list_mode
 from mockserver.dialects.openai.read import Body, bearer
 from mockserver.dialects.openai.replies import SLOT, Flavour, Members, Rendering, Segment, body_reply, date_header
 from mockserver.dialects.openai.variant.answers import CHAT, COMPLETION, FinishWords, of_completions, writer
-from mockserver.dialects.openai.variant.requests import Fields, Reading, contract_of, whole
+from mockserver.dialects.openai.variant.requests import Fields, Reading, contract_of, whole, with_members
 from mockserver.dialects.openai.variant.trial import Trial
 
 __all__ = [
     "CHAT", "COMPLETION", "SLOT", "Allowance", "Body", "Call", "Choice", "Clients", "Constraint", "FailureKind",
     "Generation", "GenerationRequest", "Limit", "LimitState", "Members", "Model", "Operation", "PromptCaching",
-    "QuotaPolicy", "Refusal", "Refused", "Rendering", "Reply", "RequestScope", "Segment", "Usage",
+    "QuotaPolicy", "Refusal", "Refused", "Rendering", "Reply", "RequestScope", "Segment", "TokenTiming", "Usage",
     "Violation", "alphanumerics", "body_reply", "hex_digits", "model_row", "per_minute", "pydantic_words",
     "uuid4_text", "variant",
 ]  # fmt: skip
@@ -181,8 +181,9 @@ def variant(
         quotas=policy,
         **{**usual, **members},
     )
-    Trial(dialect._replace(operations=tuple(served)), reading, writers).run()
-    return dialect
+    told = Trial(dialect._replace(operations=tuple(served)), reading, writers).run()
+    whole_contract = cache(partial(with_members, contract, told))
+    return dialect._replace(contract={"documented": whole_contract, "observed": whole_contract})
 
 
 # --- headers -----------------------------------------------------------------------------------------------------

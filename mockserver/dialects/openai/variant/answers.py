@@ -55,7 +55,7 @@ _AROUND = ("around", "opening_around", "closing_around")
 # What these functions give is added to what they usually give.
 _ADDED = (*_AROUND, "counts", "choice_members")
 # What is the same in chats and in completions.
-_OF_ANSWERS = (*_ADDED, "usage", "body", "chunk", "dump")
+_OF_ANSWERS = (*_ADDED, "ending", "usage", "body", "chunk", "dump")
 
 
 class Writer(NamedTuple):
@@ -87,8 +87,9 @@ class Writer(NamedTuple):
             # Without a chunk of the usage, the last one has what stands beside it.
             flavour = flavour._replace(usage="last", chunk=tuple(name for name in flavour.chunk if name != "usage"))
         around = [added[each](rendering) for each in _AROUND if each in added]
-        choices = rendering.generation.choices if "choice_members" in added else ()
-        of_choices = [added["choice_members"](rendering, choice) for choice in choices]
+        choices, ending = rendering.generation.choices, flavour.ending
+        of_choices = [added["choice_members"](rendering, each) for each in choices if "choice_members" in added]
+        endings = [] if ending is None else [ending(rendering, each) for each in choices]
         of_messages = [each["message"] for each in of_choices if "message" in each]
 
         def extended(names: tuple[str, ...], more: Iterable[Members]) -> tuple[str, ...]:
@@ -98,6 +99,7 @@ class Writer(NamedTuple):
             body=extended(flavour.body, around),
             chunk=extended(flavour.chunk, around),
             choice=extended(flavour.choice, of_choices),
+            part=extended(flavour.part, endings),
             message=flavour.message and extended(flavour.message, of_messages),
         )
 
@@ -146,14 +148,14 @@ def writer(flavour: Flavour, own: Mapping[str, Any], finish_reason: FinishWords 
 
 
 def _sum(usual: Callable[..., Members], own: Callable[..., Members]) -> Callable[..., Members]:
-    """What both functions give; of a message, the members of both, where null replaces no value."""
+    """What both functions give; of a message, the members of both, where null replaces nothing but what is empty."""
 
     def both(*given: Any) -> Members:
         members, more = usual(*given), own(*given)
         if "message" not in more:
             return {**members, **more}
         said = members["message"]
-        told = {name: value for name, value in more["message"].items() if value is not None or name not in said}
+        told = {name: value for name, value in more["message"].items() if value is not None or not said.get(name)}
         return {**members, **more, "message": {**said, **told}}
 
     return both

@@ -1,6 +1,6 @@
 """Requests to vendors that differ a little: read by their own contract, then, in OpenAI's words, by OpenAI's."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, get_args
 
@@ -142,6 +142,28 @@ def contract_of(fields: Fields, *, strict: bool, usual_errors: bool) -> Componen
         schemas[name] = {**schemas[name], "properties": properties, "additionalProperties": not strict}
     # Of a body of errors that is not OpenAI's, nothing is known.
     return {"schemas": schemas if usual_errors else {**schemas, "ErrorResponse": {}}}
+
+
+def with_members(contract: Callable[[], Components], told: Mapping[str, Sequence[object]]) -> Components:
+    """A contract in which schemas of answers have the members of some values too, by the schemas' names."""
+    schemas = dict(contract()["schemas"])
+    for name, values in told.items():
+        for value in values:
+            schemas[name] = _with_members(schemas[name], value, schemas)
+    return {"schemas": schemas}
+
+
+def _with_members(schema: Mapping[str, Any], value: object, schemas: dict[str, Any]) -> Mapping[str, Any]:
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        schemas[name] = _with_members(schemas[name], value, schemas)
+    elif isinstance(value, Mapping) and "anyOf" not in schema:
+        known = schema.get("properties", {})
+        members = {name: _with_members(known.get(name, {}), each, schemas) for name, each in value.items()}
+        return {"type": "object", **schema, "properties": {**known, **members}}
+    elif isinstance(value, list) and value and "anyOf" not in schema:
+        return {"type": "array", **schema, "items": _with_members(schema.get("items", {}), value[0], schemas)}
+    return schema
 
 
 def whole(fields: Fields) -> Fields:

@@ -1,7 +1,9 @@
 """A variant is tried before it is given back, so that what its author's functions raise, or give and must not, is known
 before a server runs."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from itertools import product
 from math import inf
@@ -22,7 +24,7 @@ from mockserver.core.generation import (
     Unseen,
     Usage,
 )
-from mockserver.core.http import Call, Headers, RawHeaders
+from mockserver.core.http import Call, Headers, RawHeaders, Reply
 from mockserver.core.installed import mismatches
 from mockserver.core.messages import unknown_name
 from mockserver.core.quotas import LimitState, Refused
@@ -87,9 +89,11 @@ class Trial(NamedTuple):
     reading: Reading
     writers: Mapping[str, Writer]
 
-    def run(self) -> None:
+    def run(self) -> Mapping[str, Sequence[object]]:
         """Have lists be made, requests with each field be read, a text and a call be written, plain and streamed, and
-        each kind of failure be told. Raises what fails, and TypeError or ValueError for what is not as it must be."""
+        each kind of failure be told: these answers, by the names of their schemas. Raises what fails, and TypeError or
+        ValueError for what is not as it must be."""
+        told: defaultdict[str, list[object]] = defaultdict(list)
         self._refuse_limits()
         model = self.dialect.models[0].id if self.dialect.models else "m"
         scope = RequestScope("observed", 0.0, 1, models=self.dialect.models, variables={"id": model})
@@ -99,17 +103,23 @@ class Trial(NamedTuple):
             call = Call(operation.method, operation.paths[0], Headers(()), orjson.dumps(body), "", 0.0)
             headers = self.dialect.headers(call, scope)
             request = operation.handler(call, scope) if operation.handler else operation.read(call, scope)
+            response, chunk = operation.schemas.response, operation.schemas.chunk
+            if isinstance(request, Reply) and response:
+                told[response] += _values_in(frame for run in request.frames for frame in run.data)
             for (choice, usage), streams in product(answers, (False, True)):
                 if isinstance(request, GenerationRequest):
                     asked = request._replace(output=Output(streams, include_usage=True, logprobs=0))
                     writer = self.writers[operation.name]
                     reply, frames = writer.try_out(Generation(asked, (choice,), usage), scope)
                     _no_header_twice(reply.headers, headers)
+                    values = _values_in(frames)
+                    told[str(chunk if streams else response)] += values
                     if not streams:
-                        _look_at(orjson.loads(frames[0]), writer.flavour, _USUAL[operation.name])
+                        _look_at(values[0], writer.flavour, _USUAL[operation.name])
             if operation.name == "chat_completions":
                 self._read_fields(operation, call, scope, body)
-            self._refuse(call, scope, model)
+            told[self.dialect.error_schema] += self._refuse(call, scope, model)
+        return told
 
     def _read_fields(self, operation: Operation, call: Call, scope: RequestScope, usual: Body) -> None:
         own = Contract(self.reading.contract, "ChatCompletionRequest")
@@ -139,14 +149,15 @@ class Trial(NamedTuple):
             for fault in mismatches(policy.refuse(refused, 0.0), Refusal, "what refuse gives"):
                 raise TypeError(fault)
 
-    def _refuse(self, call: Call, scope: RequestScope, model: str) -> None:
+    def _refuse(self, call: Call, scope: RequestScope, model: str) -> list[object]:
+        told = []
         for kind, row in self.dialect.errors["observed"].items():
             self.dialect.headers(call, scope._replace(refused=kind))
             refusal = Refusal(kind, key="key", model=model, identity=1, call=call)
             for violations in ((), _VIOLATIONS) if kind is FailureKind.INVALID_REQUEST else ((),):
                 body = row.body(refusal._replace(violations=violations), row.message)
-                if not isinstance(body, bytes):
-                    orjson.dumps(body)
+                told += _values_in([body if isinstance(body, bytes) else orjson.dumps(body)])
+        return told
 
 
 def _values_of(schema: Any) -> list[object]:
@@ -163,6 +174,15 @@ def _values_of(schema: Any) -> list[object]:
             members = {name: _values_of(each) for name, each in schema.get("properties", {}).items()}
             found += [{}, {name: first for name, (first, *_) in members.items()} if all(members.values()) else {}]
     return found + [value for name in ("anyOf", "oneOf") for each in schema.get(name, ()) for value in _values_of(each)]
+
+
+def _values_in(frames: Iterable[bytes]) -> list[object]:
+    """The values of JSON that bodies and events are."""
+    found = []
+    for frame in frames:
+        with suppress(orjson.JSONDecodeError):
+            found.append(orjson.loads(frame.removeprefix(b"data: ")))
+    return found
 
 
 def _look_at(body: Any, flavour: Flavour, usual: Flavour) -> None:
