@@ -144,15 +144,18 @@ class Watcher:
 
     async def look(self) -> float:
         """Reload what has changed. Return how long checking took, in seconds."""
-        began = time.monotonic()
-        settings = await asyncio.to_thread(self._settings_from.changed)
-        stubs = await asyncio.to_thread(self._stubs_from.changed)
-        seconds = time.monotonic() - began
+        settings, stubs, seconds = await asyncio.to_thread(self._check)
         self._stale = self._stale or bool(settings)
         if changed := [*settings, *stubs]:
             more = f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
             await self._reload(f"{changed[0]}{more}")
         return seconds
+
+    def _check(self) -> tuple[list[str], list[str], float]:
+        """The files of settings and of stubs that have changed, and how long it took to find out, in seconds: without
+        the wait for a thread, which is long where others keep the machine busy."""
+        began = time.monotonic()
+        return self._settings_from.changed(), self._stubs_from.changed(), time.monotonic() - began
 
     async def _reload(self, changed: str) -> None:
         """Put the current files in force, or record why that is impossible."""
