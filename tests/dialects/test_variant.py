@@ -543,6 +543,11 @@ def test_what_a_dialect_raises_is_told_with_its_line(monkeypatch: pytest.MonkeyP
             "'NoneType' object has no attribute 'wait'",
         ),
         ({"errors": {"chat_template": {}}}, "errors: unknown kind of failure 'chat_template'"),
+        ({"error_body": lambda refusal: {"about": refusal.model.upper()}}, "has no attribute 'upper'"),
+        ({"translate": lambda body: {**body, "messages": []}}, "translate: OpenAI refuses what it makes of {'model': "),
+        ({"ending": lambda rendering, choice: None}, "what ending gives is None, not a mapping"),
+        ({"finish_reason": lambda choice: None}, "what finish_reason gives: finish_reason is None, not a str"),
+        ({"call_id": lambda rendering, choice, place: place}, "what call_id gives: id is 0, not a str"),
         ({"without": ("modles",)}, "unknown operation 'modles'. Did you mean 'models'?"),
         (
             {"headers": lambda call, scope: {"x-a": 1}, "answer_headers": lambda rendering: {"X-A": 2}},

@@ -4,6 +4,7 @@ is wrong with what these give."""
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
+from types import UnionType
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 from mockserver.core.dialects import RequestScope
@@ -166,7 +167,9 @@ def _defects_of(rendering: Rendering) -> Iterator[str]:
     flavour = rendering.flavour
     given = {Rendering: rendering, Choice: rendering.generation.choices[0], int: 0}
     for name, hint in get_type_hints(Flavour).items():
-        taken, *kind = get_args(hint) or (None,)
+        # Some functions may be left out.
+        function = get_args(hint)[0] if isinstance(hint, UnionType) else hint
+        taken, *kind = get_args(function) or (None,)
         if not isinstance(taken, list) or not set(taken) <= given.keys():
             continue
         try:

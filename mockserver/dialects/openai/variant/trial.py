@@ -103,6 +103,8 @@ class Trial(NamedTuple):
             call = Call(operation.method, operation.paths[0], Headers(()), orjson.dumps(body), "", 0.0)
             headers = self.dialect.headers(call, scope)
             request = operation.handler(call, scope) if operation.handler else operation.read(call, scope)
+            if isinstance(request, Refusal) and request.violations:
+                raise ValueError(f"translate: OpenAI refuses what it makes of {body}: {request.message}")
             response, chunk = operation.schemas.response, operation.schemas.chunk
             if isinstance(request, Reply) and response:
                 told[response] += _values_in(frame for run in request.frames for frame in run.data)
@@ -153,9 +155,12 @@ class Trial(NamedTuple):
         told = []
         for kind, row in self.dialect.errors["observed"].items():
             self.dialect.headers(call, scope._replace(refused=kind))
-            refusal = Refusal(kind, key="key", model=model, identity=1, call=call)
-            for violations in ((), _VIOLATIONS) if kind is FailureKind.INVALID_REQUEST else ((),):
-                body = row.body(refusal._replace(violations=violations), row.message)
+            refusal = Refusal(kind, identity=1, call=call)
+            refusals = [refusal, refusal._replace(key="key", model=model)]
+            if kind is FailureKind.INVALID_REQUEST:
+                refusals.append(refusal._replace(violations=_VIOLATIONS))
+            for each in refusals:
+                body = row.body(each, row.message)
                 told += _values_in([body if isinstance(body, bytes) else orjson.dumps(body)])
         return told
 
@@ -186,7 +191,8 @@ def _values_in(frames: Iterable[bytes]) -> list[object]:
 
 
 def _look_at(body: Any, flavour: Flavour, usual: Flavour) -> None:
-    """Raise ValueError where an answer has not what every client needs, and for names that are likely misspelt."""
+    """Raise ValueError where an answer has not what every client needs, and for names that are likely misspelt, and
+    TypeError for ids and finish reasons that are no texts."""
     choices, usage = body.get("choices") or [{}], body.get("usage")
     text = "message" if "message" in usual.choice else "text"
     lost = [] if usage is None else [("counts", name) for name in _TOTALS if name not in usage]
@@ -196,6 +202,14 @@ def _look_at(body: Any, flavour: Flavour, usual: Flavour) -> None:
             f"answers have no {name}: what {function} gives is added to the usual if it is a part of the variant, but "
             "takes its place in chats=CHAT._replace and completions=COMPLETION._replace"
         )
+    ids = [
+        ("around", "id", body.get("id", "")),
+        ("finish_reason", "finish_reason", choices[0].get("finish_reason", "")),
+    ]
+    ids += [("call_id", "id", call["id"]) for call in choices[0].get("message", {}).get("tool_calls") or ()]
+    for function, name, value in ids:
+        if not isinstance(value, str):
+            raise TypeError(f"what {function} gives: {name} is {value!r:.80}, not a str")
     seen = {"body": body, "choice": choices[0], "message": choices[0].get("message", {})}
     for table, given in seen.items():
         known = [*given, *(getattr(usual, table) or _MESSAGE)]
