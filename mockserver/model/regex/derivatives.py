@@ -80,6 +80,15 @@ def _is_anchored(node: Node) -> bool:
     return node is START or (node.kind in ("sequence", "group") and any(map(_is_anchored, node.parts[:1])))
 
 
+def _is_optional(node: Node) -> bool:
+    """Whether a node matches the empty text, wherever it stands."""
+    if node.kind == "repeat":
+        return node.least == 0 or _is_optional(node.parts[0])
+    if node.kind == "either":
+        return any(map(_is_optional, node.parts))
+    return node.kind in ("sequence", "group") and all(map(_is_optional, node.parts))
+
+
 # The sets of look-behinds that have the last character.
 Behind = frozenset[Characters]
 
@@ -227,10 +236,12 @@ class MatchSearch:
         # What may come first, by the look-aheads that go with it.
         options: dict[State, list[State]] = defaultdict(list)
         waiting = [(rest, self._anything)]
-        seen = set()
+        seen = set[tuple[object, ...]]()
         while waiting:
-            rest, given = reached = waiting.pop()
-            # What repeats nothing leads back to itself.
+            rest, given = waiting.pop()
+            optional = rest.node is not None and rest.node.kind == "repeat" and _is_optional(rest.node.parts[0])
+            # What repeats nothing leads back to itself, or only to fewer repetitions.
+            reached = (rest.node, rest.then, given) if optional else (rest, given)
             if reached in seen or given is self._nothing:
                 continue
             seen.add(reached)
@@ -245,7 +256,7 @@ class MatchSearch:
                 case "either":
                     waiting += [(self._rest(part, then), given) for part in reversed(node.parts)]
                 case "repeat":
-                    if rest.done >= node.least:
+                    if rest.done >= node.least or optional:
                         waiting.append((then, given))
                     if node.most is None or rest.done < node.most:
                         done = rest.done + 1 if node.most is not None else min(rest.done + 1, node.least)

@@ -125,6 +125,7 @@ LOOKING = {
     "lines": r"(?m)^\d+$\n^end$",
     "condition": r"^(<)?\w+(?(1)>|!)$",
     "what may be empty, repeated": r"^(?:(?=a)b?|(?=b)b|a)*$",
+    "what may be empty, so many times": r"^(?:(?:\d{0,3},?){0,10};?){0,10}$(?<=\d)",
     "python ends": r"\A\d+\Z",
 }
 
