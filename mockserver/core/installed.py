@@ -230,7 +230,7 @@ def mismatches(value: object, hint: Any, place: str = "") -> Iterator[str]:
             named += f" of {arguments[0].__name__}"
         yield f"{place or 'it'} is {_shown(value)}, not {named}"
     elif hasattr(kind, "_fields"):
-        for name, each in get_type_hints(kind).items():
+        for name, each in _hints_of(kind).items():
             yield from mismatches(getattr(value, name), each, f"{place}.{name}".removeprefix("."))
     elif isinstance(value, Mapping) and arguments:
         for key, each in value.items():
@@ -244,6 +244,11 @@ def mismatches(value: object, hint: Any, place: str = "") -> Iterator[str]:
             yield f"{place} has {len(value)} members, not {len(hints)}"
         for index, (each, own) in enumerate(zip(value, hints, strict=False)):
             yield from mismatches(each, own, f"{place}[{index}]")
+
+
+@cache
+def _hints_of(kind: type) -> Mapping[str, Any]:
+    return get_type_hints(kind)
 
 
 def _is_a(value: object, kind: Any, arguments: Sequence[Any]) -> bool:

@@ -544,6 +544,13 @@ def test_what_a_dialect_raises_is_told_with_its_line(monkeypatch: pytest.MonkeyP
         ),
         ({"errors": {"chat_template": {}}}, "errors: unknown kind of failure 'chat_template'"),
         ({"error_body": lambda refusal: {"about": refusal.model.upper()}}, "has no attribute 'upper'"),
+        (
+            {
+                "models": (Model("a"), Model("b")),
+                "translate": lambda body: {**body, "top_p": 7} if body["model"] == "b" else body,
+            },
+            "translate gives a value of top_p that OpenAI refuses: 7 is greater than the maximum of 1",
+        ),
         ({"translate": lambda body: {**body, "messages": []}}, "translate: OpenAI refuses what it makes of {'model': "),
         ({"ending": lambda rendering, choice: None}, "what ending gives is None, not a mapping"),
         ({"finish_reason": lambda choice: None}, "what finish_reason gives: finish_reason is None, not a str"),

@@ -116,8 +116,8 @@ class Trial(NamedTuple):
                     _no_header_twice(reply.headers, headers)
                     values = _values_in(frames)
                     told[str(chunk if streams else response)] += values
-                    if not streams:
-                        _look_at(values[0], writer.flavour, _USUAL[operation.name])
+                    for value in () if streams else values:
+                        _look_at(value, writer.flavour, _USUAL[operation.name])
             if operation.name == "chat_completions":
                 self._read_fields(operation, call, scope, body)
             told[self.dialect.error_schema] += self._refuse(call, scope, model)
@@ -126,9 +126,13 @@ class Trial(NamedTuple):
     def _read_fields(self, operation: Operation, call: Call, scope: RequestScope, usual: Body) -> None:
         own = Contract(self.reading.contract, "ChatCompletionRequest")
         properties = self.reading.contract()["schemas"][own.name]["properties"]
-        others = {name: schema for name, schema in properties.items() if name not in usual}
-        single = [(name, {name: value}) for name, schema in others.items() for value in _values_of(schema)]
-        for name, more in (*_ASKED, *single):
+        fields, _, translate, adapt, *_ = self.reading
+        # Where no function of the author's reads requests, fields of OpenAI's own are as good as tried.
+        reads = bool(translate or adapt)
+        tried = {name: each for name, each in properties.items() if name not in usual and (reads or name in fields)}
+        single = [(name, {name: value}) for name, schema in tried.items() for value in _values_of(schema)]
+        models = [("model", {"model": each.id}) for each in self.dialect.models]
+        for name, more in (*models, *_ASKED, *single) if reads else single:
             body = {**usual, **more}
             if not own.accepts(body):
                 continue
@@ -138,7 +142,7 @@ class Trial(NamedTuple):
                     f"fields: {name!r} may be {more[name]!r}, of which OpenAI knows nothing: translate must put it "
                     f"into OpenAI's words, leave it out, or refuse it ({found.message})"
                 )
-            for fault in mismatches(found, GenerationRequest | Refusal, "what adapt gives"):
+            for fault in mismatches(found, GenerationRequest | Refusal, "what adapt gives") if adapt else ():
                 raise TypeError(fault)
 
     def _refuse_limits(self) -> None:
