@@ -70,13 +70,13 @@ class LimitState(NamedTuple):
 
     `spent` is what has been taken and is not yet refilled: more than the limit's amount if a long answer has overdrawn
     it. `wait` is how many seconds the request that it has just refused has to wait, infinite if it can never fit, and
-    `cost` what that request costs. `left` is how many seconds are left of a fixed window.
+    `cost` what that request costs. `ends_in` is how many seconds are left of a fixed window.
     """
 
     limit: Limit
     spent: float = 0.0
     wait: float = 0.0
-    left: float = 0.0
+    ends_in: float = 0.0
     cost: int = 0
 
     @property
@@ -87,7 +87,7 @@ class LimitState(NamedTuple):
     @property
     def reset(self) -> float:
         """How many seconds it takes until the bucket is full again, if nothing more is taken."""
-        return self.left if self.limit.fixed else self.spent / self.limit.rate
+        return self.ends_in if self.limit.fixed else self.spent / self.limit.rate
 
     def full_at(self, now: float = 0.0) -> int:
         """The whole second in which the bucket is full again, on the clock that `now` was read from."""
@@ -99,7 +99,7 @@ class LimitState(NamedTuple):
         short = self.spent + cost - limit.amount
         if short <= limit.rate * _GRACE:
             return self._replace(wait=0.0, cost=cost)
-        wait = self.left if limit.fixed else short / limit.rate
+        wait = self.ends_in if limit.fixed else short / limit.rate
         return self._replace(wait=inf if cost > limit.amount else wait, cost=cost)
 
 

@@ -77,7 +77,7 @@ def used_up(policy: QuotaPolicy, what: str, limit_states: tuple[LimitState, ...]
     known = (limit_states, *tiers, (LimitState(usual),))
     states = next(states for states in known if any(each.limit.measure == measure for each in states))
     full = next(each for each in states if each.limit.measure == measure)
-    spent = full._replace(spent=full.limit.amount, left=full.limit.window)
+    spent = full._replace(spent=full.limit.amount, ends_in=full.limit.window)
     worst = spent.faced_with(min(cost, full.limit.amount) if what == "tokens" else 1)
     return Refused(tuple(worst if each is full else each for each in states))
 

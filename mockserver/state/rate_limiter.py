@@ -55,7 +55,9 @@ class _Bucket(NamedTuple):
     def state(self, limit: Limit, now: float) -> LimitState:
         """How the limit stands."""
         spent = limit.still_spent(self.spent, max(now - self.at, 0.0))
-        return LimitState(limit, spent, left=limit.window - max(now - self.at, 0.0) if limit.fixed and spent else 0.0)
+        return LimitState(
+            limit, spent, ends_in=limit.window - max(now - self.at, 0.0) if limit.fixed and spent else 0.0
+        )
 
 
 _FULL = _Bucket(0.0, 0.0)

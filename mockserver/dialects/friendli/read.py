@@ -370,7 +370,7 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
 @cache
 def _after(requests: int, edition: Edition, left: int) -> RawHeaders:
     """The limits after so many requests in a window that has so many seconds left."""
-    return _limits_left((LimitState(_REQUESTS, requests, left=left), LimitState(_TOKENS, left=left)), edition)
+    return _limits_left((LimitState(_REQUESTS, requests, ends_in=left), LimitState(_TOKENS, ends_in=left)), edition)
 
 
 def _limits_left(limit_states: tuple[LimitState, ...], edition: Edition) -> RawHeaders:
