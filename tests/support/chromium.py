@@ -36,8 +36,8 @@ def chromium(*arguments: str) -> Iterator[Browser]:
 def complaints_of(page: Page) -> list[str]:
     """A list to which uncaught errors, and errors and warnings on the console of a page are added from now on.
 
-    The browser itself reports refused and failed requests; these only count for the page's own files, as far as the test
-    has not put the page offline: the icon, for one, is loaded some time after the page.
+    The browser itself reports refused and failed requests; these only count for the page's own files, and not while the
+    test has put the page offline: its icon, for one, is loaded some time after it.
     """
     heard: list[str] = []
 
