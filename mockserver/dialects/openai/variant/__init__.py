@@ -11,13 +11,7 @@ from typing import Any, get_type_hints
 
 from mockserver.core.dialects import Clients, Dialect, Model, Operation, Preset, PromptCaching, RequestScope, Schemas
 from mockserver.core.failures import FailureKind, Refusal, Violation
-from mockserver.core.generation import (
-    Choice,
-    Constraint,
-    Generation,
-    GenerationRequest,
-    Usage,
-)
+from mockserver.core.generation import Choice, Constraint, Generation, GenerationRequest, Usage
 from mockserver.core.http import Call, RawHeaders, Reply, TokenTiming
 from mockserver.core.installed import mismatches
 from mockserver.core.messages import unknown_name
@@ -125,12 +119,17 @@ def variant(
     if own.get("thoughts", chats.thoughts):
         reading = reading._replace(shows_thoughts=True)
     headed = partial(_headed, answer_headers)
-    writers = {"chat_completions": writer(headed(chats), own, finish_reason, comment)}
-    read, write = reading.by(read_chat, "ChatCompletionRequest"), writers["chat_completions"].write
-    served = [CHAT_COMPLETIONS._replace(read=read, write=write)]
-    writers["completions"] = writer(headed(completions), of_completions(own), finish_reason, comment)
-    read, write = reading.by(read_completion, "CompletionRequest"), writers["completions"].write
-    served.append(COMPLETIONS._replace(read=read, write=write))
+    writers = {
+        "chat_completions": writer(headed(chats), own, finish_reason, comment),
+        "completions": writer(headed(completions), of_completions(own), finish_reason, comment),
+    }
+    served = [
+        operation._replace(read=reading.by(read, schema), write=writers[operation.name].write)
+        for operation, read, schema in (
+            (CHAT_COMPLETIONS, read_chat, "ChatCompletionRequest"),
+            (COMPLETIONS, read_completion, "CompletionRequest"),
+        )
+    ]
     if embeddings:
         families = {each: UNKNOWN._replace(dimensions=length) for each, length in embeddings.items()}
         other = next(iter(families.values()))
@@ -150,13 +149,13 @@ def variant(
     ]
     policy = QuotaPolicy(quotas) if isinstance(quotas, Mapping) else quotas
     charged = frozenset(path for each in served if each.handler is None for path in each.paths)
-    variable = name.upper().replace("-", "_")
-    clients, no_clients = (
-        Clients(prefixes[0], prefixes[0], (f"{variable}_BASE_URL",), (f"{variable}_API_KEY",)),
-        Clients(),
-    )
-    stated = zip(Clients._fields, members.pop("clients", no_clients), no_clients, strict=True)
-    clients = clients._replace(**{field: each for field, each, default in stated if each != default})
+
+    def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
+        limits = _limits(policy, limit_headers, scope, charged=call.path in charged)
+        # Of several headers of a name, the author's own counts.
+        return tuple(dict((date_header(int(scope.now)), *limits, *_raw(headers(call, scope)))).items())
+
+    clients = _clients_of(name, prefixes[0], members.pop("clients", Clients()))
     usual = {"credentials": bearer, "stream_error": stream_error, "clients": clients}
     if latency is not None:
         usual |= {"presets": {name: Preset(latency, f"as fast as {title}")}, "realistic": name}
@@ -168,22 +167,22 @@ def variant(
         errors={"documented": table, "observed": table},
         contract={"documented": contract, "observed": contract},
         models=tuple(models),
-        headers=lambda call, scope: tuple(
-            # Of several headers of a name, the author's own counts.
-            dict(
-                (
-                    date_header(int(scope.now)),
-                    *_limits(policy, limit_headers, scope, charged=call.path in charged),
-                    *_raw(headers(call, scope)),
-                )
-            ).items()
-        ),
+        headers=every_answer,
         quotas=policy,
         **{**usual, **members},
     )
     told = Trial(dialect._replace(operations=tuple(served)), reading, writers).run()
     whole_contract = cache(partial(with_members, contract, told))
     return dialect._replace(contract={"documented": whole_contract, "observed": whole_contract})
+
+
+def _clients_of(name: str, prefix: str, given: Clients) -> Clients:
+    """What points clients to a vendor: what its author says of them, else variables named after it."""
+    variable = name.upper().replace("-", "_")
+    usual = Clients(prefix, prefix, (f"{variable}_BASE_URL",), (f"{variable}_API_KEY",))
+    every = zip(Clients._fields, given, Clients(), strict=True)
+    stated: dict[str, Any] = {field: value for field, value, default in every if value != default}
+    return usual._replace(**stated)
 
 
 # --- headers -----------------------------------------------------------------------------------------------------
